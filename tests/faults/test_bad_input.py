@@ -9,7 +9,7 @@ import pytest
 from phpdyno.drive.driver import NativeDriver
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common import answer_check as gate
+from phpdyno.experiment.common import answer_check
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.model.workload import Target, Workload
 from tests.support.real.command import COMMAND, phpdyno, site
@@ -161,7 +161,7 @@ UNTIMED = {
 
 
 def test_targets_that_may_not_be_timed_are_refused_saying_what_they_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "LEARNING_PAUSE_S", 0.0)
+    monkeypatch.setattr(answer_check, "LEARNING_PAUSE_S", 0.0)
     with plain_bench(tmp_path) as bench, bench.running([plain_arm("control")]) as (instance,):
         site(bench.app.docroot, **{name: body for name, (body, _) in UNTIMED.items()})
         for name, (_, words) in UNTIMED.items():
@@ -169,7 +169,7 @@ def test_targets_that_may_not_be_timed_are_refused_saying_what_they_answered(tmp
             targets = native_targets(workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
             driver = NativeDriver(instance.http, targets, keep_alive=True)
             with pytest.raises(DynoError) as caught:
-                gate.AnswerCheck(workload).learn(DrivenInstance(instance, driver))
+                answer_check.AnswerCheck(workload).learn(DrivenInstance(instance, driver))
             driver.close()
             assert all(word in str(caught.value) for word in (f"/{name}.php", *words)), str(caught.value)
 

@@ -29,7 +29,7 @@ WORKERS = 4
 RESPONSE_TIMEOUT_NS = 1_000_000_000
 
 
-def lane_of(bench: Bench, instance: Instance) -> DrivenInstance:
+def driven_of(bench: Bench, instance: Instance) -> DrivenInstance:
     targets = native_targets(bench.app.workload, bench.transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})
     driver = NativeDriver(
         instance.http or "", targets, keep_alive=True, concurrency=WORKERS, max_failures=2**62, response_timeout_ns=RESPONSE_TIMEOUT_NS
@@ -43,12 +43,12 @@ def test_a_pool_that_hangs_mid_slot_costs_one_time_out_and_fails_its_arm(tmp_pat
     pairs = [Pair("hangs", control_first=True, sequence=np.zeros(80, dtype=np.uint32))] * 4
     with plain_bench(tmp_path, index=HANGING) as bench, bench.running(arms) as (plain, hanging):
         shared = SharedMeters(None, host_meter(find_cpu_groups()))
-        control, treated = lane_of(bench, plain), lane_of(bench, hanging)
+        control, treated = driven_of(bench, plain), driven_of(bench, hanging)
         start = time.monotonic()
         found = measure_block(pairs, control=control, treatments={"hangs": treated}, shared=shared, metric="throughput", tick=lambda: None)
         took_s = time.monotonic() - start
-        for lane in (control, treated):
-            lane.driver.close()
+        for driven in (control, treated):
+            driven.driver.close()
     assert list(found.failed) == ["hangs"]
     assert re.fullmatch(r"4 timed_out; the rest \(\d+\) not sent or not waited for", found.failed["hangs"])
     assert len(found.pairs) == 1

@@ -105,7 +105,7 @@ class Calibrated(Struct, frozen=True, tag="calibration"):
     starts, `sigma_block` the forecast for a block. `mixture` is the g of the confidence sequence.
     `blocks` fit in the metric's part of the budget; with them an effect of `decidable` (a fraction)
     is found with 90 % power, and one of the margin after `eta_s` seconds of blocks, those of the
-    other metric included. `alive` crews of instances are started at once. `allan` and `aa` are what
+    other metric included. `alive` instance sets are started at once. `allan` and `aa` are what
     was measured (`allan` is empty where the slot length was given).
     """
 

@@ -83,13 +83,13 @@ class BuildSource(Struct, frozen=True):
 
 
 class BuildOrder(Struct, frozen=True):
-    """What to build on a ground, with these versions of the compiler and of BOLT. `teachings`: one
+    """What to build on a source, with these versions of the compiler and of BOLT. `teachings`: one
     for each app that it is trained on, in the user's order; it is examined on the stacks of all of
     them. `left_out`: steps of the recipe that did not come off, with the reason. `machine`: what
     march=native stands for here, '' where the recipe does not say it."""
 
     recipe: Recipe
-    ground: BuildSource
+    build_source: BuildSource
     compiler: str
     teachings: tuple[Teaching, ...]
     bolt: str = ""
@@ -115,8 +115,14 @@ class BuildOrder(Struct, frozen=True):
     @property
     def tree(self) -> Key:
         """The key of the configured sources."""
-        added = {"added": [(each.name, each.digest) for each in self.ground.added]} if self.ground.added else {}
-        return {"method": METHOD, "source": self.ground.origin.digest, "options": self.ground.options, "compiler": self.compiler, **added}
+        added = {"added": [(each.name, each.digest) for each in self.build_source.added]} if self.build_source.added else {}
+        return {
+            "method": METHOD,
+            "source": self.build_source.origin.digest,
+            "options": self.build_source.options,
+            "compiler": self.compiler,
+            **added,
+        }
 
     @property
     def _machine(self) -> Key:
@@ -149,17 +155,17 @@ class BuildOrder(Struct, frozen=True):
     def finished(self) -> Key:
         """The key of the build."""
         lessons = self.profiles if self.recipe.trained else {}
-        ground = self.ground
+        build_source = self.build_source
         place = {
-            "like": ground.like,
-            "beside": ground.beside,
-            "alone": ground.alone,
-            "ini": ground.ini,
-            "measuring only": ground.measuring_only,
+            "like": build_source.like,
+            "beside": build_source.beside,
+            "alone": build_source.alone,
+            "ini": build_source.ini,
+            "measuring only": build_source.measuring_only,
         }
         layout = {"layout": (self.bolt, COUNTING, *LAYOUT)} if self.recipe.bolt else {}
-        modules = {"modules": ground.modules} if ground.modules else {}
-        package = {"package": (ground.package, ground.package_version)} if ground.package else {}
+        modules = {"modules": build_source.modules} if build_source.modules else {}
+        package = {"package": (build_source.package, build_source.package_version)} if build_source.package else {}
         left_out = {"left out": tuple(self.left_out)} if self.left_out else {}
         examined = [{name: getattr(each, name) for name in EXAMINED} for each in self.teachings]
         return {

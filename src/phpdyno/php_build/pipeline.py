@@ -30,7 +30,7 @@ from phpdyno.php_build.train import profiles
 from phpdyno.php_build.train.beside import WrongAnswer
 from phpdyno.php_build.train.bolt import BoltError, Moved
 from phpdyno.php_build.train.layout import CodeLayout
-from phpdyno.php_build.train.stack import EXAMINED, TRAINED, Schools, StackFound
+from phpdyno.php_build.train.stack import EXAMINED, TRAINED, StackFound, TrainingStacks
 from phpdyno.php_build.workshop import DONE, Workshop, empty, read_build, write_build
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.programs.php import read_build_id
@@ -71,10 +71,12 @@ class _Assembled(Struct, frozen=True):
 class Pipeline:
     """Carries out orders in one workshop."""
 
-    def __init__(self, shop: Workshop, supervisor: Supervisor, schools: Schools, tell: Tell, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, shop: Workshop, supervisor: Supervisor, training_stacks: TrainingStacks, tell: Tell, note: Callable[[str], None]
+    ) -> None:
         self._shop = shop
         self._supervisor = supervisor
-        self._schools = schools
+        self._training_stacks = training_stacks
         self._tell = tell
         self._note = note
 
@@ -105,7 +107,7 @@ class Pipeline:
         once. Raises DynoError."""
 
         def make(kept: Path) -> None:
-            check = run_own_tests(order.ground.source, place, order.ground.settings(place), self._supervisor, self._tell)
+            check = run_own_tests(order.build_source.source, place, order.build_source.settings(place), self._supervisor, self._tell)
             by = "; run by php, which BOLT does not lay out as it does php-fpm" if order.lays_out else ""
             replace_record(kept / TESTED, structs.replace(check, seen=check.seen + by))
 
@@ -124,15 +126,15 @@ class Pipeline:
         return Build(
             name=order.name,
             recipe=order.recipe,
-            origin=order.ground.origin,
-            php_version=order.ground.version,
-            like=order.ground.like,
-            alone=order.ground.alone,
-            ini=order.ground.ini,
-            beside=order.ground.beside,
+            origin=order.build_source.origin,
+            php_version=order.build_source.version,
+            like=order.build_source.like,
+            alone=order.build_source.alone,
+            ini=order.build_source.ini,
+            beside=order.build_source.beside,
             examined=order.teachings,
-            stock=order.ground.stock,
-            options=order.ground.options,
+            stock=order.build_source.stock,
+            options=order.build_source.options,
             compiler=order.compiler,
             vm_kind=kind,
             binaries=tuple(_binary(place, path) for path in _files_of(place)),
@@ -142,9 +144,9 @@ class Pipeline:
             lessons=lessons or made.lessons,
             skipped=dict(order.left_out),
             laid_out=tuple(each.told for each in made.moved.values()),
-            measuring_only=order.ground.measuring_only,
-            package=order.ground.package,
-            package_version=order.ground.package_version,
+            measuring_only=order.build_source.measuring_only,
+            package=order.build_source.package,
+            package_version=order.build_source.package_version,
             places=dict(made.found.places),
         )
 
@@ -160,7 +162,7 @@ class Pipeline:
                 # nobody else's to run.
                 os.chown(place, -1, user.gid)
                 place.chmod(0o710)
-            source = order.ground.source
+            source = order.build_source.source
             require_room_for(source, place, where=str(source), next_step=NEXT_STEP)
             copied = place / TREE
             copied.mkdir(mode=0o700)
@@ -168,13 +170,13 @@ class Pipeline:
             give_to_service(self._supervisor, copied)
             tree = SourceTree(copied, self._supervisor, self._tell)
             tree.forget_compiling()
-            packaged = order.ground.origin.kind == "debian"
+            packaged = order.build_source.origin.kind == "debian"
             # Debian patches what configure is made of, and makes it anew itself.
-            tree.configure(order.ground.options, anew=packaged)
-            unknown = () if packaged else unknown_options(order.ground.options, tree.help())
+            tree.configure(order.build_source.options, anew=packaged)
+            unknown = () if packaged else unknown_options(order.build_source.options, tree.help())
             if unknown:
                 self._note(f"the configure of this source ignores what it does not know: {', '.join(unknown)}")
-            for each in order.ground.added:
+            for each in order.build_source.added:
                 tree.add(each.name, each.place)
 
         return SourceTree(self._shop.made("trees", self._here(order.tree), make) / TREE, self._supervisor, self._tell)
@@ -220,10 +222,12 @@ class Pipeline:
             trained_on = self._trainee(order, tree)
             objects = _read(trained_on / COMPILED, _Compiled).objects
             trainee, built = place / "trainee", _kept(trained_on)
-            assemble(built, trainee, order.ground.theirs)
-            with self._schools(teaching.app) as school:
-                written = school.writable("profiles")
-                trained = school.train(order.ground.settings(trainee), environment={"GCOV_PREFIX": str(written)}, by_signals=True)
+            assemble(built, trainee, order.build_source.theirs)
+            with self._training_stacks(teaching.app) as training_stack:
+                written = training_stack.writable("profiles")
+                trained = training_stack.train(
+                    order.build_source.settings(trainee), environment={"GCOV_PREFIX": str(written)}, by_signals=True
+                )
                 # It works at each request; an extension that the app does not use leaves nothing.
                 modules = [OPCACHE_HOME] if trained.opcache and built.opcache else []
                 count = profiles.collect(written, tree.place, place / "gcda", objects=objects, modules=modules)
@@ -256,7 +260,7 @@ class Pipeline:
         """What BOLT laid out. Raises NotLaidOut, DynoError. What answers wrongly while it counts is
         compiled wrongly, unless it answers rightly without counting: that is tried in `place`."""
         try:
-            return CodeLayout(self._supervisor, self._schools, self._tell).of(order, built)
+            return CodeLayout(self._supervisor, self._training_stacks, self._tell).of(order, built)
         except (BoltError, ArmFailed) as error:
             raise _of_bolt(error) from error
         except WrongAnswer as error:
@@ -272,13 +276,13 @@ class Pipeline:
         opcache = built.opcache
         if opcache is not None and opcache.name in moved:
             opcache = moved[opcache.name].binary
-        assemble(Built(programs, opcache, built.added), place, order.ground.theirs)
+        assemble(Built(programs, opcache, built.added), place, order.build_source.theirs)
         several = len(order.teachings) > 1
         checks: list[BuildCheck] = []
         places: dict[str, str] = {}
         for teaching in order.teachings:
-            with self._schools(teaching.app) as school:
-                found = school.examine(order.ground.settings(place), order.ground.expected)
+            with self._training_stacks(teaching.app) as training_stack:
+                found = training_stack.examine(order.build_source.settings(place), order.build_source.expected)
             checks += [structs.replace(each, name=f"{each.name}, {teaching.app}") if several else each for each in found.checks]
             places |= found.places
         _refuse_wrong(checks, order)

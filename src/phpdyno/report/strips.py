@@ -57,7 +57,7 @@ def strips_of(held: Sequence[Strip]) -> Figure:
         notes.append(note(low, top, each.lines))
         begins = top + LINE_PX * len(each.lines) + 4
         at = begins + _STRIP_PX / 2
-        shapes += _ground(each, begins, low, high)
+        shapes += _background(each, begins, low, high)
         data += _dots(each, at, low, high) + _interval(each, at, low, high)
         top = begins + _STRIP_PX + _GAP_PX
     made = layout(top + 44, left=12)
@@ -67,15 +67,15 @@ def strips_of(held: Sequence[Strip]) -> Figure:
     return {"data": data, "layout": made}
 
 
-def _ground(strip: Strip, top: float, low: float, high: float) -> list[dict[str, Any]]:
+def _background(strip: Strip, top: float, low: float, high: float) -> list[dict[str, Any]]:
     """The whole scale, the margin, no effect. Labels stand between the strips, so that nothing
     covers them."""
     bound = math.log1p(strip.margin)
     place: dict[str, Any] = {"xref": "x", "yref": "y", "y0": top, "y1": top + _STRIP_PX, "layer": "below"}
-    ground = {**place, "type": "rect", "line": {"width": 0}}
+    background = {**place, "type": "rect", "line": {"width": 0}}
     return [
-        {**ground, "x0": low, "x1": high, "fillcolor": "var(--strip)"},
-        {**ground, "x0": max(low, -bound), "x1": min(high, bound), "fillcolor": "var(--band)"},
+        {**background, "x0": low, "x1": high, "fillcolor": "var(--strip)"},
+        {**background, "x0": max(low, -bound), "x1": min(high, bound), "fillcolor": "var(--band)"},
         {**place, "type": "line", "x0": 0, "x1": 0, "line": {"color": "var(--muted)", "width": 1}},
     ]
 

@@ -80,13 +80,13 @@ def watch_app(bench: Bench, arm: Arm, workload: Workload, *, most: int | None = 
     sequence = np.tile(np.arange(len(workload.targets), dtype=np.uint32), ROUNDS)[:most]
     with bench.running([arm]) as (instance,):
         panel = Panel("cpu", arm, (), 1)
-        lane = driven_instance(instance, bench, panel, workload=workload, transport=bench.transport, lengths={})
+        driven = driven_instance(instance, bench, panel, workload=workload, transport=bench.transport, lengths={})
         try:
-            return watch_requests(bench.supervisor, lane, sequence, ours=_ours(bench, arm), sendmail=[OWN_INI["sendmail_path"]]), ""
+            return watch_requests(bench.supervisor, driven, sequence, ours=_ours(bench, arm), sendmail=[OWN_INI["sendmail_path"]]), ""
         except CannotTrace as error:
             return None, str(error)
         finally:
-            lane.driver.close()
+            driven.driver.close()
 
 
 def watch_script(bench: ScriptBench, arm: Arm, workload: Workload, *, most: int | None = None) -> tuple[Reached | None, str]:

@@ -61,17 +61,17 @@ def screen_readings(goal: Goal, batches: Sequence[Sequence[Observation]], rows: 
     return tuple(found)
 
 
-def by_block(goal: Goal, heats: Sequence[Sequence[Observation]], treatment: str) -> dict[int, float]:
-    """The log ratios of one arm against the control by block, over heats that were comparisons of
-    their own: what a race and an ablation compare. Blocks of a later heat have higher numbers."""
+def by_block(goal: Goal, batches: Sequence[Sequence[Observation]], treatment: str) -> dict[int, float]:
+    """The log ratios of one arm against the control by block, over batches that were comparisons of
+    their own: what a race and an ablation compare. Blocks of a later batch have higher numbers."""
     found: dict[int, float] = {}
     before = 0
-    for heat in heats:
-        for seen in heat:
+    for batch in batches:
+        for seen in batch:
             ratio = None if seen.excluded or seen.treatment != treatment else goal_ratio(goal, seen)
             if ratio is not None:
                 found[before + seen.block] = ratio
-        before += 1 + max((seen.block for seen in heat), default=-1)
+        before += 1 + max((seen.block for seen in batch), default=-1)
     return found
 
 

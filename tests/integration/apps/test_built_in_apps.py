@@ -117,10 +117,10 @@ def test_every_target_over_fastcgi(tmp_path: Path, cache: Path, name: str) -> No
     need_packages(APPS[name].PACKAGES)
     with Supervisor(tmp_path / "logs") as supervisor:
         app = open_app(name).prepare(supervisor, cache=cache, progress=silent)
-        with on_the_bench(supervisor, app) as lane:
-            rows = AnswerCheck(app.workload).learn(lane)
+        with on_the_bench(supervisor, app) as driven:
+            rows = AnswerCheck(app.workload).learn(driven)
             for index in range(len(app.workload.targets)):
-                assert not failures(lane.driver.drive(np.full(3, index, dtype=np.uint32)))
+                assert not failures(driven.driver.drive(np.full(3, index, dtype=np.uint32)))
 
     assert [(row.path, row.status, row.compared) for row in rows] == [(target.path, 200, "body") for target in app.workload.targets]
     assert min(row.body_bytes for row in rows) > LEAST_BYTES[name]

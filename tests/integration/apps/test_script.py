@@ -128,9 +128,9 @@ def test_an_operation_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.Mo
 def test_cpu_of_an_operation_is_metered_and_nothing_else(tmp_path: Path, groups: str | None) -> None:
     with bench(tmp_path, BURN, groups) as stage:
         (instance,) = stage.start([arm()])
-        lane = DrivenInstance(instance, ScriptDriver(instance.path, [LengthClass()]))
+        driven = DrivenInstance(instance, ScriptDriver(instance.path, [LengthClass()]))
         shared = SharedMeters(None, host_meter(None))
-        readings = [measure_slot(lane, shared, np.zeros(3, dtype=np.uint32)) for _ in range(5)]
+        readings = [measure_slot(driven, shared, np.zeros(3, dtype=np.uint32)) for _ in range(5)]
         for reading in readings:
             assert not reading.failures
             assert reading.web_ns == 0
@@ -139,7 +139,7 @@ def test_cpu_of_an_operation_is_metered_and_nothing_else(tmp_path: Path, groups:
         costs = sorted(reading.php_ns for reading in readings)
         assert 55e6 < costs[0] < 70e6
         assert costs[-1] < 100e6
-        lane.driver.close()
+        driven.driver.close()
         stage.stop([instance])
         assert not Path(f"/proc/{instance.php_pid}").exists()
 

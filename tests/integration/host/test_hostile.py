@@ -117,7 +117,7 @@ class Scene:
     decoys: Decoys
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[bytes]:
-        """Start phpdyno as the scene's account, and come back when its live directory is there or
+        """Start phpdyno as the setup's account, and come back when its live directory is there or
         it has ended otherwise.
 
         While somebody else measures on this host it is refused, which says nothing here: then it is
@@ -250,7 +250,7 @@ def build_site(site: Path, decoy: Decoys, *, runs: Path, live: Path, ordinary: b
 
 @contextlib.contextmanager
 def set_up(*, ordinary: bool, large: bool = False) -> Iterator[Scene]:
-    """A scene of root's below /srv, or of an ordinary user's below /tmp."""
+    """A setup of root's below /srv, or of an ordinary user's below /tmp."""
     with contextlib.ExitStack() as stack:
 
         def place(prefix: str, folder: str, mode: int) -> Path:
@@ -294,7 +294,7 @@ def large_scene(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(params=["root", "an ordinary user"])
-def scene(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+def setup(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     with set_up(ordinary=request.param != "root") as built:
         monkeypatch.setenv("PHPDYNO_LIVE", str(built.live))
         yield built
@@ -330,17 +330,17 @@ def test_a_process_that_nothing_confines_reaches_the_decoys_and_is_noticed(monke
     """The attempts are worth something: without phpdyno they succeed, and every watcher here says
     so."""
     code = "require 'attempts.php'; Hostile\\tell(Hostile\\everything(getcwd(), 'script'), STDOUT, 'script');"
-    with set_up(ordinary=True) as scene, Watch(scene.site) as watch:
-        monkeypatch.setenv("PHPDYNO_LIVE", str(scene.live))
-        (scene.runs / "earlier").mkdir()
-        ini = f"sendmail_path={scene.decoys.trees['home']}/sendmail -t -i"
+    with set_up(ordinary=True) as setup, Watch(setup.site) as watch:
+        monkeypatch.setenv("PHPDYNO_LIVE", str(setup.live))
+        (setup.runs / "earlier").mkdir()
+        ini = f"sendmail_path={setup.decoys.trees['home']}/sendmail -t -i"
         answer = subprocess.run(
             ["php", "-d", ini, "-r", code],
             user=NOBODY,
             group=NOBODY,
             extra_groups=[],
-            env=scene.env,
-            cwd=scene.site,
+            env=setup.env,
+            cwd=setup.site,
             capture_output=True,
             text=True,
             timeout=120,
@@ -349,15 +349,15 @@ def test_a_process_that_nothing_confines_reaches_the_decoys_and_is_noticed(monke
         assert answer.returncode == 0, answer.stderr
         made = [json.loads(line) for line in FINDING.findall(answer.stdout)]
         deadline = time.monotonic() + 10.0
-        while not (port := scene.daemon_heard()) and time.monotonic() < deadline:
+        while not (port := setup.daemon_heard()) and time.monotonic() < deadline:
             time.sleep(0.1)
         noticed = [
-            *scene.decoys.suffered(scene.site, scene.base / ".git"),
+            *setup.decoys.suffered(setup.site, setup.base / ".git"),
             *(f"watched: {line}" for line in watch.seen()),
             str(port),
-            *scene.left(),
+            *setup.left(),
         ]
-        end_daemons(scene)
+        end_daemons(setup)
     names = {entry["name"] for entry in made if entry["succeeded"]}
     missed = [f"did not succeed: {name}" for name in sorted(REACHED_UNCONFINED - names)]
     missed += [f"not noticed: {pattern}" for pattern in NOTICED_UNCONFINED if not any(re.search(pattern, line) for line in noticed)]
@@ -395,42 +395,42 @@ def test_a_process_in_namespaces_of_its_own_reaches_nothing() -> None:
     """What is asked of phpdyno can be had, and no attempt takes for a success what is the app's
     own."""
     code = "require 'attempts.php'; Hostile\\tell(Hostile\\everything(getcwd(), 'script'), STDOUT, 'script');"
-    with set_up(ordinary=False) as scene, Watch(scene.site) as watch:
-        (scene.runs / "earlier").mkdir()
-        ini = f"sendmail_path={scene.decoys.trees['home']}/sendmail -t -i"
+    with set_up(ordinary=False) as setup, Watch(setup.site) as watch:
+        (setup.runs / "earlier").mkdir()
+        ini = f"sendmail_path={setup.decoys.trees['home']}/sendmail -t -i"
         spaces = ["unshare", "--mount", "--net", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
-        argv = [*spaces, "sh", "-c", CONFINED, "sh", str(scene.site), str(scene.base), "php", "-d", ini, "-r", code]
+        argv = [*spaces, "sh", "-c", CONFINED, "sh", str(setup.site), str(setup.base), "php", "-d", ini, "-r", code]
         answer = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
         assert answer.returncode == 0, answer.stderr
         made = [json.loads(line) for line in FINDING.findall(answer.stdout)]
-        problems = [f"host: {line}" for line in scene.decoys.suffered(scene.site, scene.base / ".git")]
-        problems += [f"watched: {line}" for line in watch.seen()] + scene.left()
-        end_daemons(scene)
+        problems = [f"host: {line}" for line in setup.decoys.suffered(setup.site, setup.base / ".git")]
+        problems += [f"watched: {line}" for line in watch.seen()] + setup.left()
+        end_daemons(setup)
     problems += reached(made) + faults_of_the_attempts(made, MADE, "script")
     assert not problems, told(problems)
 
 
-def end_daemons(scene: Scene) -> None:
+def end_daemons(setup: Scene) -> None:
     """End what the app left on this host, which only this test's own processes bear the mark of."""
     deadline = time.monotonic() + 40.0
-    while (left := processes_naming(scene.decoys.spoor)) and time.monotonic() < deadline:
+    while (left := processes_naming(setup.decoys.spoor)) and time.monotonic() < deadline:
         for line in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(line.split()[1]), signal.SIGKILL)
         time.sleep(0.02)
 
 
-def problems_of(scene: Scene, watch: Watch, namespaces: Namespaces) -> list[str]:
+def problems_of(setup: Scene, watch: Watch, namespaces: Namespaces) -> list[str]:
     """What a run did to this host, and what is left of it; ends the daemons that are."""
-    left = scene.everything_left(namespaces)
-    end_daemons(scene)
+    left = setup.everything_left(namespaces)
+    end_daemons(setup)
     found = [f"reached: {line}" for line in sorted(namespaces.found)]
-    found += [f"host: {line}" for line in scene.decoys.suffered(scene.site, scene.base / ".git")]
+    found += [f"host: {line}" for line in setup.decoys.suffered(setup.site, setup.base / ".git")]
     return found + [f"watched: {line}" for line in watch.seen()] + left
 
 
-def test_a_hostile_app_is_measured_and_reaches_nothing(scene: Scene) -> None:
-    measured_and_nothing_reached(scene)
+def test_a_hostile_app_is_measured_and_reaches_nothing(setup: Scene) -> None:
+    measured_and_nothing_reached(setup)
 
 
 @pytest.mark.long
@@ -438,55 +438,55 @@ def test_a_hostile_app_that_is_not_copied_reaches_nothing_either(large_scene: Sc
     measured_and_nothing_reached(large_scene, overlaid=True)
 
 
-def measured_and_nothing_reached(scene: Scene, *, overlaid: bool = False) -> None:
-    with Watch(scene.site) as watch:
-        process = scene.start(*scene.compare(scene.site / "app.toml"))
-        with Namespaces(process.pid, descendants, scene.daemon_heard) as namespaces:
+def measured_and_nothing_reached(setup: Scene, *, overlaid: bool = False) -> None:
+    with Watch(setup.site) as watch:
+        process = setup.start(*setup.compare(setup.site / "app.toml"))
+        with Namespaces(process.pid, descendants, setup.daemon_heard) as namespaces:
             if overlaid:
-                scene.await_prepare(process)
-                assert list(scene.live.glob("*/tree-0/upper-0/*")), "what prepare writes lies in no overlay"
+                setup.await_prepare(process)
+                assert list(setup.live.glob("*/tree-0/upper-0/*")), "what prepare writes lies in no overlay"
             process.wait(RUN_TIMEOUT_S)
-        problems = problems_of(scene, watch, namespaces)
-    made, totals = scene.findings()
+        problems = problems_of(setup, watch, namespaces)
+    made, totals = setup.findings()
     problems += reached(made)
     for by in ("prepare", "request"):
         problems += faults_of_the_attempts(made, MADE | WITH_A_DATABASE, by)
     problems += [f"no total by {who}" for who in ("prepare", "a worker") if not any(by == who for _, _, by in totals)]
     if process.returncode != 0:
-        problems.append(f"not measured: exit code {process.returncode}: {scene.said().strip()[-2000:]}")
+        problems.append(f"not measured: exit code {process.returncode}: {setup.said().strip()[-2000:]}")
     assert not problems, told(problems)
 
 
 @pytest.mark.long
-def test_a_hostile_script_is_measured_and_reaches_nothing(scene: Scene) -> None:
-    with Watch(scene.site) as watch:
-        process = scene.start(*scene.compare("--script", scene.site / "bench.php"))
-        with Namespaces(process.pid, descendants, scene.daemon_heard) as namespaces:
+def test_a_hostile_script_is_measured_and_reaches_nothing(setup: Scene) -> None:
+    with Watch(setup.site) as watch:
+        process = setup.start(*setup.compare("--script", setup.site / "bench.php"))
+        with Namespaces(process.pid, descendants, setup.daemon_heard) as namespaces:
             process.wait(RUN_TIMEOUT_S)
-        problems = problems_of(scene, watch, namespaces)
-    made, _ = scene.findings()
+        problems = problems_of(setup, watch, namespaces)
+    made, _ = setup.findings()
     problems += reached(made) + faults_of_the_attempts(made, MADE, "script")
     if process.returncode != 0:
-        problems.append(f"not measured: exit code {process.returncode}: {scene.said().strip()[-2000:]}")
+        problems.append(f"not measured: exit code {process.returncode}: {setup.said().strip()[-2000:]}")
     assert not problems, told(problems)
 
 
 @pytest.mark.parametrize("seed", KILLED_AFTER_S)
-def test_a_hostile_app_leaves_nothing_when_phpdyno_is_killed(scene: Scene, seed: int) -> None:
+def test_a_hostile_app_leaves_nothing_when_phpdyno_is_killed(setup: Scene, seed: int) -> None:
     after_s = random.Random(seed).uniform(*KILLED_AFTER_S[seed])
-    scene.hush()
-    with Watch(scene.site) as watch:
-        process = scene.start(*scene.compare(scene.site / "app.toml", margin="1%"))
-        with Namespaces(process.pid, descendants, scene.daemon_heard) as namespaces:
-            scene.await_prepare(process)
+    setup.hush()
+    with Watch(setup.site) as watch:
+        process = setup.start(*setup.compare(setup.site / "app.toml", margin="1%"))
+        with Namespaces(process.pid, descendants, setup.daemon_heard) as namespaces:
+            setup.await_prepare(process)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(after_s)
             ended = process.poll()
             namespaces.look()
             process.kill()
             process.wait()
-            problems = problems_of(scene, watch, namespaces)
-    problems += reached(scene.findings()[0])
+            problems = problems_of(setup, watch, namespaces)
+    problems += reached(setup.findings()[0])
     if ended is not None:
         problems.append(f"phpdyno had ended with {ended} before it was killed")
     assert namespaces.most > 0, "nothing of the run was ever there"
@@ -495,9 +495,9 @@ def test_a_hostile_app_leaves_nothing_when_phpdyno_is_killed(scene: Scene, seed:
 
 def test_scenes_are_taken_down() -> None:
     """This test's own decoys end with it, whatever became of them."""
-    with set_up(ordinary=True) as scene:
-        places = [scene.base, scene.live, scene.runs, *scene.decoys.trees.values()]
-        pid = scene.decoys.sleeper.process.pid
+    with set_up(ordinary=True) as setup:
+        places = [setup.base, setup.live, setup.runs, *setup.decoys.trees.values()]
+        pid = setup.decoys.sleeper.process.pid
     assert [place for place in places if place.exists()] == []
     assert not Path(f"/proc/{pid}").exists()
 

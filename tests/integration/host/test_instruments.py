@@ -273,13 +273,13 @@ def test_code_of_the_jit_has_its_functions_name(tmp_path: Path) -> None:
             pytest.skip("the JIT's names are read in the bottle")
         arm = told_to_perf(plain_arm("jit", WITH_JIT), bench.supervisor)
         with bench.running([arm]) as (instance,):
-            lane = driven_instance(
+            driven = driven_instance(
                 instance, bench, Panel("cpu", arm, (), 1), workload=bench.app.workload, transport=bench.transport, lengths={}
             )
-            warm_up(lane, meters(), metric="cpu", weights=[1.0], env_names=(), workers=1)
+            warm_up(driven, meters(), metric="cpu", weights=[1.0], env_names=(), workers=1)
             with sampling(bench.supervisor, "jit", children_of(instance.php_pid)) as seen:
-                lane.driver.drive(np.zeros(300, dtype=np.uint32))
-            lane.driver.close()
+                driven.driver.drive(np.zeros(300, dtype=np.uint32))
+            driven.driver.close()
     assert seen.samples[JIT, "spinning"] > 0.5 * sum(seen.samples.values())
     assert seen.note == ""
 

@@ -32,7 +32,7 @@ ONE = "<?php function one(): void {}"
 TWO = "<?php function two(): void {}"
 
 
-def lane_of(bench: Bench, instance: Instance) -> DrivenInstance:
+def driven_of(bench: Bench, instance: Instance) -> DrivenInstance:
     targets = native_targets(bench.app.workload, bench.transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})
     return DrivenInstance(instance, NativeDriver(instance.http or instance.fastcgi, targets, keep_alive=bool(instance.http)))
 
@@ -51,11 +51,11 @@ def test_opcache_spares_opening_and_reading_the_scripts_at_every_request(tmp_pat
             # (opcache.file_update_protection).
             os.utime(script, (1e9, 1e9))
         for instance in instances:
-            lane = lane_of(bench, instance)
-            assert not failures(lane.driver.drive(sequence[:3]))
-            counted[instance.arm.name] = count_syscalls(bench.supervisor, lane, sequence)
+            driven = driven_of(bench, instance)
+            assert not failures(driven.driver.drive(sequence[:3]))
+            counted[instance.arm.name] = count_syscalls(bench.supervisor, driven, sequence)
             # Let go of, not killed: the instance still answers.
-            assert not failures(lane.driver.drive(sequence[:3]))
+            assert not failures(driven.driver.drive(sequence[:3]))
     on, off = calls(counted["on"]), calls(counted["off"])
     # The worker accepts each request's connection, and nothing else that depends on the seconds
     # that the pass takes does so.
@@ -71,7 +71,7 @@ def test_opcache_spares_opening_and_reading_the_scripts_at_every_request(tmp_pat
 def test_all_workers_of_a_pool_are_traced(tmp_path: Path) -> None:
     arm = plain_arm("five", {"pool.pm.max_children": "5"})
     with plain_bench(tmp_path) as bench, bench.running([arm]) as (instance,):
-        traced = count_syscalls(bench.supervisor, lane_of(bench, instance), np.zeros(30, dtype=np.uint32))
+        traced = count_syscalls(bench.supervisor, driven_of(bench, instance), np.zeros(30, dtype=np.uint32))
     assert traced.processes == 6
     assert calls(traced)["accept"] == 30
 
@@ -80,7 +80,7 @@ def test_a_request_that_fails_under_strace_is_the_arms_failure(tmp_path: Path) -
     page = "<?php http_response_code(500); echo 'no';"
     with plain_bench(tmp_path, index=page) as bench, bench.running([plain_arm("broken")]) as (instance,):
         with pytest.raises(ArmFailed, match=r"requests fail under strace: .*wrong_status"):
-            count_syscalls(bench.supervisor, lane_of(bench, instance), np.zeros(3, dtype=np.uint32))
+            count_syscalls(bench.supervisor, driven_of(bench, instance), np.zeros(3, dtype=np.uint32))
         assert children_of(instance.fpm.pid)
     assert wait_for_no_traces() == []
 

@@ -66,7 +66,7 @@ def fetched(bench: Bench, instance: Instance, targets: tuple[Target, ...]) -> li
     return [(answer.status, answer.body) for answer in answers]
 
 
-def lane_of(bench: Bench, instance: Instance, concurrency: int = 1) -> DrivenInstance:
+def driven_of(bench: Bench, instance: Instance, concurrency: int = 1) -> DrivenInstance:
     targets = native_targets(bench.app.workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
     driver = NativeDriver(instance.http, targets, keep_alive=True, concurrency=concurrency, release=instance.keeps_workers)
     return DrivenInstance(instance, driver)
@@ -100,7 +100,7 @@ def test_its_processes_are_the_workers_and_run_as_the_servers_account(tmp_path: 
         assert facts.opcache is not None
         assert facts.ini_files[0] == plain_ini()
         for _ in range(2):
-            assert failures(lane_of(bench, instance, 3).driver.drive(np.zeros(250, np.uint32))) == ""
+            assert failures(driven_of(bench, instance, 3).driver.drive(np.zeros(250, np.uint32))) == ""
             assert instance.read_facts(()).workers == 3
 
 
@@ -113,9 +113,11 @@ def test_more_in_flight_than_processes_wait_for_no_kept_connection(tmp_path: Pat
     after the last request of the two."""
     arm = plain_arm("apache", {**APACHE, "pool.pm.max_children": "2"})
     with plain_bench(tmp_path) as bench, bench.running([arm]) as (instance,):
-        lane = driven_instance(instance, bench, Panel("throughput", arm, (), 6), workload=bench.app.workload, transport="http", lengths={})
+        driven = driven_instance(
+            instance, bench, Panel("throughput", arm, (), 6), workload=bench.app.workload, transport="http", lengths={}
+        )
         began = time.monotonic()
-        assert failures(lane.driver.drive(np.zeros(120, np.uint32))) == ""
+        assert failures(driven.driver.drive(np.zeros(120, np.uint32))) == ""
         assert time.monotonic() - began < 4.0
 
 
@@ -132,7 +134,7 @@ def test_nginx_shares_phps_cores_where_it_is_compared_with_apache(tmp_path: Path
 def test_the_meter_reads_php_and_the_web_server_together(tmp_path: Path) -> None:
     groups = find_cpu_groups()
     with plain_bench(tmp_path, groups=groups) as bench, bench.running([plain_arm("apache", APACHE)]) as (instance,):
-        reading = measure_slot(lane_of(bench, instance), SharedMeters(None, host_meter(groups)), np.zeros(50, np.uint32))
+        reading = measure_slot(driven_of(bench, instance), SharedMeters(None, host_meter(groups)), np.zeros(50, np.uint32))
         assert reading.php_ns > 0
         assert reading.web_ns == 0
         assert not reading.failures

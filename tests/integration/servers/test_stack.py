@@ -34,7 +34,7 @@ echo str_repeat('x', 100);
 """
 
 
-def lane_of(bench: Bench, instance: Instance) -> DrivenInstance:
+def driven_of(bench: Bench, instance: Instance) -> DrivenInstance:
     targets = native_targets(bench.app.workload, bench.transport, docroot=bench.app.docroot, front_controller="index.php", lengths={})
     return DrivenInstance(instance, NativeDriver(instance.http or instance.fastcgi, targets, keep_alive=bool(instance.http)))
 
@@ -53,7 +53,7 @@ def test_several_instances_of_several_arms_live_side_by_side(tmp_path: Path) -> 
         assert [fact.opcache is None for fact in facts] == [False, False, False, True]
         assert {Path(f"/proc/{fact.pid}").stat().st_uid for fact in facts} == {service_user().uid}
         for instance in instances:
-            assert not failures(lane_of(bench, instance).driver.drive(np.zeros(20, dtype=np.uint32)))
+            assert not failures(driven_of(bench, instance).driver.drive(np.zeros(20, dtype=np.uint32)))
     assert wait_for_no_traces() == []
 
 
@@ -71,9 +71,9 @@ def test_the_meter_reads_what_the_request_really_cost(tmp_path: Path, source: st
     if source == "cgroup" and groups is None:
         pytest.skip("no cgroups can be made here")
     with plain_bench(tmp_path, groups=groups, index=BURN) as bench, bench.running([plain_arm("control")]) as (instance,):
-        lane, shared = lane_of(bench, instance), SharedMeters(None, host_meter(groups))
-        measure_slot(lane, shared, np.zeros(2, dtype=np.uint32))
-        reading = measure_slot(lane, shared, np.zeros(5, dtype=np.uint32))
+        driven, shared = driven_of(bench, instance), SharedMeters(None, host_meter(groups))
+        measure_slot(driven, shared, np.zeros(2, dtype=np.uint32))
+        reading = measure_slot(driven, shared, np.zeros(5, dtype=np.uint32))
         # 5 x 30 ms of user time by getrusage, and what the system adds; getrusage itself is exact
         # to a tick of 4 ms at worst.
         assert 0.13e9 < reading.php_ns < 0.25e9

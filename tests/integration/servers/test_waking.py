@@ -29,9 +29,9 @@ def test_woken_instances_answered_and_are_back_on_the_measured_cores(tmp_path: P
     arms = [plain_arm(f"pool {number}", settings) for number, settings in enumerate(POOLS)]
     with plain_bench(tmp_path, index="<?php echo 'woken';") as bench, bench.running(arms) as instances:
         targets = native_targets(bench.app.workload, "http", docroot=bench.app.docroot, front_controller="index.php", lengths={})
-        lanes = [DrivenInstance(instance, NativeDriver(instance.http, targets, keep_alive=True)) for instance in instances]
+        driven_instances = [DrivenInstance(instance, NativeDriver(instance.http, targets, keep_alive=True)) for instance in instances]
 
-        answers = make_first_requests(lanes, 1, bench.cores)
+        answers = make_first_requests(driven_instances, 1, bench.cores)
 
         assert [(OUTCOMES[given[0].outcome], given[0].body) for given in answers] == [("ok", b"woken")] * len(arms)
         assert [instance.read_facts(()).opcache is not None for instance in instances] == [True] * len(arms)

@@ -19,7 +19,7 @@ from phpdyno.report.advice import advise
 from phpdyno.servers.facts.meter import children_of
 from phpdyno.servers.programs.php import default_cli
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.integration.host.test_syscalls import lane_of
+from tests.integration.host.test_syscalls import driven_of
 from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
@@ -46,11 +46,11 @@ def test_a_pool_is_watched_while_it_serves(tmp_path: Path) -> None:
     sequence = np.zeros(8, dtype=np.uint32)
     arm = plain_arm("two", {"pool.pm.max_children": "2"})
     with plain_bench(tmp_path, index=PAGE) as bench, bench.running([arm]) as (instance,):
-        lane = lane_of(bench, instance)
+        driven = driven_of(bench, instance)
         ours = (str(bench.supervisor.live),)
-        reached = watch_requests(bench.supervisor, lane, sequence, ours=ours, sendmail=("/bin/true",))
+        reached = watch_requests(bench.supervisor, driven, sequence, ours=ours, sendmail=("/bin/true",))
         # Let go of, not killed; and what strace wrote, which may hold secrets, is gone.
-        assert not failures(lane.driver.drive(sequence))
+        assert not failures(driven.driver.drive(sequence))
         assert list((bench.supervisor.live / "strace").iterdir()) == []
     assert reached.requests == 8
     assert {each.path or f"{each.host}:{each.port}": (each.outcome, each.calls) for each in reached.connections} == {
@@ -74,7 +74,7 @@ def test_a_pool_is_watched_while_it_serves(tmp_path: Path) -> None:
 def test_a_request_that_fails_is_watched_all_the_same(tmp_path: Path) -> None:
     page = "<?php error_reporting(0); if (!fsockopen('127.0.0.1', 1)) { http_response_code(500); }"
     with plain_bench(tmp_path, index=page) as bench, bench.running([plain_arm("broken")]) as (instance,):
-        reached = watch_requests(bench.supervisor, lane_of(bench, instance), np.zeros(2, dtype=np.uint32))
+        reached = watch_requests(bench.supervisor, driven_of(bench, instance), np.zeros(2, dtype=np.uint32))
     assert [(each.port, each.calls) for each in reached.connections] == [(1, 2)]
 
 

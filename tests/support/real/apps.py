@@ -79,7 +79,7 @@ def ask(port: int, app: PreparedApp, path: str) -> Answer:
     connection.request("GET", path, headers={"Host": app.workload.host})
     response = connection.getresponse()
     # MediaWiki says how many milliseconds a page took: often the same in a few fetches, and learnt
-    # by the gate only when it first differs.
+    # by the answer check only when it first differs.
     body = re.sub(rb'"wgBackendResponseTime":\d+', b'"wgBackendResponseTime":0', response.read())
     answer = Answer(response.status, tuple(response.getheaders()), body)
     connection.close()

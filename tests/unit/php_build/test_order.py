@@ -27,8 +27,8 @@ GROUND = BuildSource(
 UPGRADED = structs.replace(GROUND, package="php8.2-fpm", package_version="8.2.36-1+deb12u2")
 
 
-def order(recipe: str, *teachings: Teaching, ground: BuildSource = GROUND) -> BuildOrder:
-    return BuildOrder(parse_recipe(recipe), ground, "12.2.0", teachings or (WORDPRESS,))
+def order(recipe: str, *teachings: Teaching, build_source: BuildSource = GROUND) -> BuildOrder:
+    return BuildOrder(parse_recipe(recipe), build_source, "12.2.0", teachings or (WORDPRESS,))
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def order(recipe: str, *teachings: Teaching, ground: BuildSource = GROUND) -> Bu
         (order("pgo"), structs.replace(order("pgo"), compiler="13.1.0"), set()),
         # The same march=native on another processor.
         (order("march=native+pgo"), structs.replace(order("march=native+pgo"), machine="znver3, 1a2b3c4d"), {"tree"}),
-        (order("pgo"), order("pgo", ground=structs.replace(GROUND, theirs=None)), {"tree", "trainee", "profiles", "compiled"}),
-        (order("pgo"), order("pgo", ground=structs.replace(GROUND, added=(Added("apcu", Path("/apcu"), "1"),))), set()),
+        (order("pgo"), order("pgo", build_source=structs.replace(GROUND, theirs=None)), {"tree", "trainee", "profiles", "compiled"}),
+        (order("pgo"), order("pgo", build_source=structs.replace(GROUND, added=(Added("apcu", Path("/apcu"), "1"),))), set()),
         # Which file the targets are from is no matter to the profile, and is in the record.
         (
             order("pgo"),
@@ -59,11 +59,15 @@ def order(recipe: str, *teachings: Teaching, ground: BuildSource = GROUND) -> Bu
         (order("o2"), order("o2", structs.replace(WORDPRESS, version="6.2")), {"tree", "trainee", "compiled"}),
         (order("o2"), order("o2", structs.replace(WORDPRESS, seconds=3.0)), {"tree", "trainee", "compiled", "finished"}),
         # An extension that was installed since is linked, and nothing is compiled for it.
-        (order("pgo"), order("pgo", ground=structs.replace(GROUND, modules=("redis.so",))), {"tree", "trainee", "profiles", "compiled"}),
+        (
+            order("pgo"),
+            order("pgo", build_source=structs.replace(GROUND, modules=("redis.so",))),
+            {"tree", "trainee", "profiles", "compiled"},
+        ),
         # The same targets by name, and other cookies.
         (order("pgo"), order("pgo", structs.replace(WORDPRESS, traffic="1a2b")), {"tree", "trainee"}),
         # It lies beside another revision of the package, and is compiled as it was.
-        (order("pgo"), order("pgo", ground=UPGRADED), {"tree", "trainee", "profiles", "compiled"}),
+        (order("pgo"), order("pgo", build_source=UPGRADED), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo+bolt"), order("pgo+bolt").without({"bolt": "it failed"}), {"tree", "trainee", "profiles", "compiled"}),
         (order("pgo+bolt").without({"bolt": "it failed"}), order("pgo+bolt").without({"bolt": "it crashed"}), set(STEPS)),
     ],

@@ -95,7 +95,7 @@ class Yard:
     def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.notes: list[str] = []
         self.shop = Workshop(place / "cache", silent)
-        self.school = FakeSchool(())
+        self.training_stack = FakeSchool(())
         self._monkeypatch = monkeypatch
         (place / "compiled").write_text("compiled")
         built = Built({"php-fpm": place / "compiled"}, None)
@@ -110,8 +110,8 @@ class Yard:
     ) -> tuple[Path, Build]:
         """`fails`: what goes wrong while BOLT lays out, a text for what is BOLT's own fault."""
         self._monkeypatch.setattr(FakeLayout, "fails", BoltError(fails) if isinstance(fails, str) and fails else fails or None)
-        self.school = FakeSchool(wrong, broken)
-        return Pipeline(self.shop, nobody(self.shop.home), self.school.open, lambda *_: None, self.notes.append).build(wanted)
+        self.training_stack = FakeSchool(wrong, broken)
+        return Pipeline(self.shop, nobody(self.shop.home), self.training_stack.open, lambda *_: None, self.notes.append).build(wanted)
 
 
 @pytest.fixture
@@ -120,14 +120,14 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yard:
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> BuildSource:
+def build_source(tmp_path: Path) -> BuildSource:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     return structs.replace(GROUND, theirs=theirs)
 
 
-def test_what_bolt_laid_out_is_the_build(yard: Yard, ground: BuildSource) -> None:
-    place, made = yard.build(order("bolt", ground=ground))
+def test_what_bolt_laid_out_is_the_build(yard: Yard, build_source: BuildSource) -> None:
+    place, made = yard.build(order("bolt", build_source=build_source))
     assert (place / "php-fpm").read_text() == "moved"
     assert made.places == {"session.save_path": "/var/sessions"}
     assert (made.skipped, made.lessons, [each.binary for each in made.laid_out]) == ({}, (LEARNT,), ["php-fpm"])
@@ -141,9 +141,9 @@ def test_what_bolt_laid_out_is_the_build(yard: Yard, ground: BuildSource) -> Non
     ],
 )
 def test_a_layout_that_does_not_come_off_is_left_out_and_the_reason_recorded(
-    yard: Yard, ground: BuildSource, fails: str, wrong: tuple[str, ...], reason: str
+    yard: Yard, build_source: BuildSource, fails: str, wrong: tuple[str, ...], reason: str
 ) -> None:
-    place, made = yard.build(order("bolt", ground=ground), fails=fails, wrong=wrong)
+    place, made = yard.build(order("bolt", build_source=build_source), fails=fails, wrong=wrong)
     assert (place / "php-fpm").read_text() == "compiled"
     assert made.name.endswith("-without-bolt")
     assert reason in made.skipped["bolt"]
@@ -154,17 +154,17 @@ def test_a_layout_that_does_not_come_off_is_left_out_and_the_reason_recorded(
     assert read_build(place).skipped == made.skipped
 
 
-def test_a_build_records_the_package_that_it_was_made_for(yard: Yard, ground: BuildSource) -> None:
-    _, made = yard.build(order("o2", ground=structs.replace(ground, package="php8.2-fpm", package_version="8.2.36-1+b1")))
+def test_a_build_records_the_package_that_it_was_made_for(yard: Yard, build_source: BuildSource) -> None:
+    _, made = yard.build(order("o2", build_source=structs.replace(build_source, package="php8.2-fpm", package_version="8.2.36-1+b1")))
     assert (made.package, made.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
 
 
-def test_it_is_tried_again_and_what_was_made_without_it_stays(yard: Yard, ground: BuildSource) -> None:
-    wanted = order("bolt", ground=ground)
+def test_it_is_tried_again_and_what_was_made_without_it_stays(yard: Yard, build_source: BuildSource) -> None:
+    wanted = order("bolt", build_source=build_source)
     without, first = yard.build(wanted, fails="no room")
     again, second = yard.build(wanted, fails="no BOLT")
     assert (again, second.name, second.skipped) == (without, first.name, {"bolt": "no BOLT"})
-    assert yard.school.seen == []
+    assert yard.training_stack.seen == []
     whole, third = yard.build(wanted)
     assert (third.skipped, third.name) == ({}, wanted.name)
     assert whole != without
@@ -172,9 +172,9 @@ def test_it_is_tried_again_and_what_was_made_without_it_stays(yard: Yard, ground
     assert yard.build(wanted, fails="not asked any more")[1] == third
 
 
-def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, ground: BuildSource) -> None:
+def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, build_source: BuildSource) -> None:
     with pytest.raises(DynoError, match="bolt: this build may not be used: opcache: theirs is mapped"):
-        yard.build(order("bolt", ground=ground), wrong=("moved", "compiled"))
+        yard.build(order("bolt", build_source=build_source), wrong=("moved", "compiled"))
     assert yard.shop.builds() == ()
 
 
@@ -185,25 +185,25 @@ def test_a_build_that_is_wrong_without_bolt_too_is_none(yard: Yard, ground: Buil
         ArmFailed(CONTROL, "php-fpm does not start"),
     ],
 )
-def test_what_is_no_fault_of_bolts_is_one_of_the_whole_build(yard: Yard, ground: BuildSource, fault: DynoError) -> None:
+def test_what_is_no_fault_of_bolts_is_one_of_the_whole_build(yard: Yard, build_source: BuildSource, fault: DynoError) -> None:
     with pytest.raises(type(fault), match=fault.what) as raised:
-        yard.build(order("bolt", ground=ground), fails=fault)
+        yard.build(order("bolt", build_source=build_source), fails=fault)
     assert raised.value is fault
     assert (yard.notes, yard.shop.builds()) == ([], ())
 
 
-def test_what_answers_wrongly_before_bolt_touched_it_is_no_fault_of_bolts(yard: Yard, ground: BuildSource) -> None:
+def test_what_answers_wrongly_before_bolt_touched_it_is_no_fault_of_bolts(yard: Yard, build_source: BuildSource) -> None:
     counting = WrongAnswer("it does not answer as the control does: status 500", where=TRAINED)
     compiled = WrongAnswer("what was built answers differently: status 500", where=EXAMINED)
     with pytest.raises(WrongAnswer) as raised:
-        yard.build(order("bolt", ground=ground), fails=counting, broken={"compiled": compiled})
+        yard.build(order("bolt", build_source=build_source), fails=counting, broken={"compiled": compiled})
     assert raised.value is compiled
     assert (yard.notes, yard.shop.builds()) == ([], ())
 
 
-def test_a_control_that_fails_beside_what_was_laid_out_is_no_fault_of_bolts_either(yard: Yard, ground: BuildSource) -> None:
+def test_a_control_that_fails_beside_what_was_laid_out_is_no_fault_of_bolts_either(yard: Yard, build_source: BuildSource) -> None:
     with pytest.raises(ArmFailed, match="does not start"):
-        yard.build(order("bolt", ground=ground), broken={"moved": ArmFailed(CONTROL, "php-fpm does not start")})
+        yard.build(order("bolt", build_source=build_source), broken={"moved": ArmFailed(CONTROL, "php-fpm does not start")})
     assert yard.notes == []
 
 
@@ -218,51 +218,53 @@ def test_a_control_that_fails_beside_what_was_laid_out_is_no_fault_of_bolts_eith
     ],
 )
 def test_what_bolt_made_and_does_not_run_is_left_out(
-    yard: Yard, ground: BuildSource, fails: str | DynoError, broken: Mapping[str, DynoError]
+    yard: Yard, build_source: BuildSource, fails: str | DynoError, broken: Mapping[str, DynoError]
 ) -> None:
-    place, made = yard.build(order("bolt", ground=ground), fails=fails, broken=broken)
+    place, made = yard.build(order("bolt", build_source=build_source), fails=fails, broken=broken)
     assert (place / "php-fpm").read_text() == "compiled"
     assert "it ended by SIGSEGV" in made.skipped["bolt"]
 
 
-def test_a_slow_interpreter_is_found_before_anything_is_compiled(yard: Yard, ground: BuildSource, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_interpreter_is_found_before_anything_is_compiled(
+    yard: Yard, build_source: BuildSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tree = SimpleNamespace(macros=lambda: "#define ZEND_VM_KIND ZEND_VM_KIND_CALL")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(Pipeline, "_tree", lambda *_: tree)
     monkeypatch.setattr(Pipeline, "_compiled", lambda *_: pytest.fail("it is compiled"))
     with pytest.raises(DynoError, match="o2: this build may not be used: interpreter: CALL"):
-        yard.build(order("o2", ground=ground))
+        yard.build(order("o2", build_source=build_source))
 
 
-def test_a_build_records_its_interpreter_and_the_machine_that_it_is_for(yard: Yard, ground: BuildSource) -> None:
-    _, made = yard.build(structs.replace(order("march=native", ground=ground), machine="znver3, 1a2b3c4d"))
+def test_a_build_records_its_interpreter_and_the_machine_that_it_is_for(yard: Yard, build_source: BuildSource) -> None:
+    _, made = yard.build(structs.replace(order("march=native", build_source=build_source), machine="znver3, 1a2b3c4d"))
     seen = {each.name: each.seen for each in made.checks}
     assert (seen["interpreter"], seen["processor"]) == ("HYBRID", "march=native is znver3, 1a2b3c4d")
-    assert yard.school.expected == [ground.expected]
+    assert yard.training_stack.expected == [build_source.expected]
 
 
 def test_what_the_tests_of_php_said_is_found_beside_the_build_that_they_were_run_with(
-    yard: Yard, ground: BuildSource, monkeypatch: pytest.MonkeyPatch
+    yard: Yard, build_source: BuildSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check = BuildCheck("PHP's own tests", ok=False, seen="1 failed")
     monkeypatch.setattr(module, "run_own_tests", lambda *_: check)
-    wanted = order("bolt", ground=ground)
+    wanted = order("bolt", build_source=build_source)
     place, made = yard.build(wanted, fails="no BOLT")
     assert earlier_tests(place) is None
-    pipeline = Pipeline(yard.shop, nobody(yard.shop.home), yard.school.open, lambda *_: None, yard.notes.append)
+    pipeline = Pipeline(yard.shop, nobody(yard.shop.home), yard.training_stack.open, lambda *_: None, yard.notes.append)
     assert pipeline.tested(wanted.without(made.skipped), place) == check
     assert earlier_tests(place) == check
     assert earlier_tests(yard.build(wanted)[0]) is None
 
 
 def test_tests_that_failed_are_run_again_and_those_that_passed_are_not(
-    yard: Yard, ground: BuildSource, monkeypatch: pytest.MonkeyPatch
+    yard: Yard, build_source: BuildSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = [BuildCheck("PHP's own tests", ok=ok, seen="said") for ok in (False, True)]
     monkeypatch.setattr(module, "run_own_tests", lambda *_: said.pop(0))
-    wanted = order("o2", ground=ground)
+    wanted = order("o2", build_source=build_source)
     place, _ = yard.build(wanted)
-    pipeline = Pipeline(yard.shop, nobody(yard.shop.home), yard.school.open, lambda *_: None, yard.notes.append)
+    pipeline = Pipeline(yard.shop, nobody(yard.shop.home), yard.training_stack.open, lambda *_: None, yard.notes.append)
     assert [pipeline.tested(wanted, place).ok for _ in range(3)] == [False, True, True]
     assert earlier_tests(place) == BuildCheck("PHP's own tests", ok=True, seen="said")
 
@@ -293,9 +295,9 @@ def test_a_tree_is_a_copy_without_what_was_compiled_in_it_before_and_options_tha
     source = filled(tmp_path / "source", "configure", ".git/HEAD", "config.status", "main/main.lo", "main/main.c", DONE)
     monkeypatch.setattr(FakeTree, "asked", [], raising=False)
     monkeypatch.setattr(module, "SourceTree", FakeTree)
-    ground = structs.replace(GROUND, source=source, origin=structs.replace(GROUND.origin, kind=kind))
+    build_source = structs.replace(GROUND, source=source, origin=structs.replace(GROUND.origin, kind=kind))
     pipeline = Pipeline(Workshop(tmp_path, silent), nobody(tmp_path), FakeSchool(()).open, lambda *_: None, notes.append)
-    tree = pipeline._tree(order("o2", ground=ground))
+    tree = pipeline._tree(order("o2", build_source=build_source))
     assert files(tree.place) == {"configure", "main/main.c"}
     assert (tree.place.parent / DONE).is_file()
     # Debian's patches are in the macros that its configure was made of.
@@ -310,24 +312,24 @@ def test_a_tree_whose_configure_failed_is_configured_again(tmp_path: Path, monke
         raise DynoError("configure failed: no libxml2")
 
     monkeypatch.setattr(module, "SourceTree", FakeTree)
-    ground = structs.replace(GROUND, source=filled(tmp_path / "source", "configure", DONE))
+    build_source = structs.replace(GROUND, source=filled(tmp_path / "source", "configure", DONE))
     pipeline = Pipeline(Workshop(tmp_path, silent), nobody(tmp_path), FakeSchool(()).open, lambda *_: None, lambda _: None)
     with monkeypatch.context() as patched:
         patched.setattr(FakeTree, "configure", fail)
         with pytest.raises(DynoError, match="no libxml2"):
-            pipeline._tree(order("o2", ground=ground))
+            pipeline._tree(order("o2", build_source=build_source))
     monkeypatch.setattr(FakeTree, "asked", [], raising=False)
-    pipeline._tree(order("o2", ground=ground))
+    pipeline._tree(order("o2", build_source=build_source))
     assert len(FakeTree.asked) == 1
 
 
 def test_a_cache_that_was_copied_has_trees_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SourceTree", FakeTree)
     monkeypatch.setattr(FakeTree, "asked", [], raising=False)
-    ground = structs.replace(GROUND, source=filled(tmp_path / "source", "configure"))
+    build_source = structs.replace(GROUND, source=filled(tmp_path / "source", "configure"))
     for cache in ("one", "two"):
         shop = Workshop(tmp_path / cache, silent)
-        Pipeline(shop, nobody(tmp_path), FakeSchool(()).open, lambda *_: None, lambda _: None)._tree(order("o2", ground=ground))
+        Pipeline(shop, nobody(tmp_path), FakeSchool(()).open, lambda *_: None, lambda _: None)._tree(order("o2", build_source=build_source))
         if cache == "one":
             shutil.copytree(tmp_path / "one", tmp_path / "two")
     assert len(FakeTree.asked) == 2
@@ -349,8 +351,8 @@ def test_what_counts_there_writes_its_profile_for_the_place_that_it_was_compiled
 
 
 @pytest.mark.parametrize("text", [b"{", b'{"name": "\xff"}', b"{}", None])
-def test_what_a_step_left_and_was_damaged_since_is_one_line(yard: Yard, ground: BuildSource, text: bytes | None) -> None:
-    place, _ = yard.build(order("o2", ground=ground))
+def test_what_a_step_left_and_was_damaged_since_is_one_line(yard: Yard, build_source: BuildSource, text: bytes | None) -> None:
+    place, _ = yard.build(order("o2", build_source=build_source))
     kept = place.parents[1] / TESTS / place.name
     kept.mkdir(parents=True)
     (kept / DONE).touch()

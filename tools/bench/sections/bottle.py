@@ -113,25 +113,25 @@ def compare_outside(name: str, sizes: Sizes, logs: Path, say: Say) -> Figure:
 def _warm(bench: Bench, stack: ExitStack, meters: SharedMeters) -> DrivenInstance:
     arm, workload = control_arm(), bench.app.workload
     (instance,) = stack.enter_context(bench.running([arm]))
-    lane = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport="fastcgi", lengths={})
-    stack.callback(lane.driver.close)
-    warm_up(lane, meters, metric="cpu", weights=[target.weight for target in workload.targets], env_names=(), workers=1)
-    lane.begin()
-    return lane
+    driven = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport="fastcgi", lengths={})
+    stack.callback(driven.driver.close)
+    warm_up(driven, meters, metric="cpu", weights=[target.weight for target in workload.targets], env_names=(), workers=1)
+    driven.begin()
+    return driven
 
 
 def _pairs(
-    lanes: list[DrivenInstance], weights: list[float], meters: SharedMeters, coin: random.Random, block: int, *, requests: int
+    driven_instances: list[DrivenInstance], weights: list[float], meters: SharedMeters, coin: random.Random, block: int, *, requests: int
 ) -> list[float]:
-    """Nanoseconds of PHP's CPU of each lane over the same requests; both are at work before the
-    first slot that counts."""
+    """Nanoseconds of PHP's CPU of each driven instance over the same requests; both are at work
+    before the first slot that counts."""
     used = [0.0, 0.0]
     for pair in range(-1, PAIRS_OF_A_BLOCK):
         deck = deal(np.random.default_rng(1000 * block + pair + 1), weights, requests)
         for number in (0, 1) if coin.random() < 0.5 else (1, 0):
-            reading = measure_slot(lanes[number], meters, deck)
+            reading = measure_slot(driven_instances[number], meters, deck)
             if reading.failures:
-                raise DynoError(f"requests fail: {dict(reading.failures)}", where=lanes[number].instance.arm.name)
+                raise DynoError(f"requests fail: {dict(reading.failures)}", where=driven_instances[number].instance.arm.name)
             used[number] += reading.php_ns if pair >= 0 else 0
     return used
 

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from phpdyno.commands.tune.lab import Heat
+from phpdyno.commands.tune.measurer import Batch
 from phpdyno.commands.tune.session import laboratory, subject_of
 from phpdyno.commands.tune.stages.search import TuneSearch
 from phpdyno.errors import DynoError
@@ -150,19 +150,19 @@ def exhaustive(run: Path, sizes: Sizes, say: Say) -> Truth:
     run.mkdir(parents=True)
     subject = subject_of(TuneRequest(AppSource(APP), budget_s=sizes.tune_exhaustive_s, knobs=KNOBS))
     began = time.monotonic()
-    with MeasuringLock(), laboratory(subject, run, argv=(), progress=Told(say)) as (lab, preflight):
-        search = TuneSearch(lab, preflight.host, Found(), keep=lambda _: None, tell=say)
-        ground = search.look()
-        base = in_control(ground.facts, lab.settings("cpu"))
+    with MeasuringLock(), laboratory(subject, run, argv=(), progress=Told(say)) as (measurer, preflight):
+        search = TuneSearch(measurer, preflight.host, Found(), keep=lambda _: None, tell=say)
+        search_state = search.look()
+        base = in_control(search_state.facts, measurer.settings("cpu"))
         changes = [candidates_of({name: (value,)}, base, knob_for)[0] for name, _, value in (each.partition("=") for each in KNOBS)]
         every = [levels for levels in product((0, 1), repeat=len(changes)) if any(levels)]
         arms = []
         for levels in every:
             chosen = [each.settings for each, level in zip(changes, levels, strict=True) if level]
-            arms.append(lab.arm(_name(levels), {name: value for settings in chosen for name, value in settings.items()}, "cpu"))
-        fitting = int(lab.clock.left_s() / lab.block_s(ground.known, sizes.tune_pairs, len(arms)))
-        heat = Heat(max(2, fitting), sizes.tune_pairs)
-        state = search.measure("exhaustive", arms, lab.fixed(ground.known, heat, len(arms)), lab.clock.left_s())
+            arms.append(measurer.arm(_name(levels), {name: value for settings in chosen for name, value in settings.items()}, "cpu"))
+        fitting = int(measurer.clock.left_s() / measurer.block_s(search_state.known, sizes.tune_pairs, len(arms)))
+        batch = Batch(max(2, fitting), sizes.tune_pairs)
+        state = search.measure("exhaustive", arms, measurer.fixed(search_state.known, batch, len(arms)), measurer.clock.left_s())
     return truth_of({levels: by_block("cpu", [state.observations], _name(levels)) for levels in every}, time.monotonic() - began)
 
 

@@ -69,7 +69,7 @@ class Division(Struct, frozen=True):
         self.by_hand[name] = todo
 
 
-class _Ground(Struct, frozen=True):
+class _Destination(Struct, frozen=True):
     """What the settings are placed on: the control's own, the php-fpm, and where the bundle's
     preload script will lie ('' for none)."""
 
@@ -84,35 +84,35 @@ def divide(settings: Mapping[str, str], control: Mapping[str, str], php: PhpPlac
 
     Raises UsageError for a value that is a secret of the running pool or has more than one line.
     """
-    division, ground = Division(), _Ground(control, php, preload)
+    division, onto = Division(), _Destination(control, php, preload)
     for name, value in settings.items():
         if value.startswith("live:"):
             raise UsageError("its value is a secret of the running pool", where=name, next_step="leave it to the pool")
         if not value.isprintable():
             raise UsageError("a value of more than one line, or with characters that cannot be seen", where=name)
-        _place(division, ground, name, value)
+        _place(division, onto, name, value)
     own_preload = PRELOAD in division.of.get("ini", ()) and preload
     if own_preload and "ini.opcache.preload_user" not in settings and php.user:
         division.texts["ini"]["opcache.preload_user"] = php.user
-    _finish_pool(division, settings, ground)
+    _finish_pool(division, settings, onto)
     return division
 
 
-def _place(division: Division, ground: _Ground, name: str, value: str) -> None:
+def _place(division: Division, onto: _Destination, name: str, value: str) -> None:
     layer, _, rest = name.partition(".")
     sysctl = SYSCTL.fullmatch(name)
     if layer == "ini":
-        _place_ini(division, ground, name, value)
+        _place_ini(division, onto, name, value)
     elif layer == "env" and BEFORE_WORKERS.fullmatch(rest):
         division.put("systemd", name, rest, value)
     elif layer == "env":
-        _into_pool(division, ground, name, (f"env[{rest}]", value), first=True)
+        _into_pool(division, onto, name, (f"env[{rest}]", value), first=True)
     elif layer == "pool" and (own := pool_ini(name)):
-        admin = any("admin" in key for key in _owned(own, ground.control))
+        admin = any("admin" in key for key in _owned(own, onto.control))
         key = f"php_admin_{'flag' if 'flag[' in rest else 'value'}[{own}]" if admin else rest
-        _into_pool(division, ground, name, (key, value), first=True)
+        _into_pool(division, onto, name, (key, value), first=True)
     elif layer == "pool":
-        _into_pool(division, ground, name, (rest, value), first=False)
+        _into_pool(division, onto, name, (rest, value), first=False)
     elif (layer == "web" and rest in NGINX_HTTP) or (name == "web.access_log" and value == "off"):
         division.put("nginx", name, rest, value)
     elif sysctl:
@@ -122,25 +122,25 @@ def _place(division: Division, ground: _Ground, name: str, value: str) -> None:
         division.leave(name, todo.format(name=rest or name, value=value))
 
 
-def _place_ini(division: Division, ground: _Ground, name: str, value: str) -> None:
+def _place_ini(division: Division, onto: _Destination, name: str, value: str) -> None:
     """A php.ini setting: in a file that is scanned, but in the pool where the pool has a value of
     its own, which counts more."""
     rest = name.removeprefix("ini.")
-    if _owned(rest, ground.control):
-        _into_pool(division, ground, name, (f"php_admin_value[{rest}]", value), first=True)
-    elif rest in ground.php.defined:
+    if _owned(rest, onto.control):
+        _into_pool(division, onto, name, (f"php_admin_value[{rest}]", value), first=True)
+    elif rest in onto.php.defined:
         division.leave(name, DEFINED.format(name=rest, value=value))
-    elif not ground.php.ini_dir:
+    elif not onto.php.ini_dir:
         division.leave(name, BY_LAYER["ini"].format(name=rest, value=value))
     else:
-        division.put("ini", name, rest, ground.preload if name == PRELOAD and ground.preload else value)
+        division.put("ini", name, rest, onto.preload if name == PRELOAD and onto.preload else value)
 
 
-def _into_pool(division: Division, ground: _Ground, name: str, line: tuple[str, str], *, first: bool) -> None:
+def _into_pool(division: Division, onto: _Destination, name: str, line: tuple[str, str], *, first: bool) -> None:
     """A line of the pool's section; left to a person where the pool's own file would be read later
     than any fragment."""
     key, value = line
-    php = ground.php
+    php = onto.php
     if php.pool_file and PurePosixPath(php.pool_file).parent != PurePosixPath(php.pool_dir):
         division.leave(name, ELSEWHERE.format(key=key, value=value, pool=php.pool, file=php.pool_file))
     else:
@@ -152,16 +152,16 @@ def _owned(ini: str, control: Mapping[str, str]) -> list[str]:
     return [name for name in control if pool_ini(name) == ini]
 
 
-def _finish_pool(division: Division, settings: Mapping[str, str], ground: _Ground) -> None:
+def _finish_pool(division: Division, settings: Mapping[str, str], onto: _Destination) -> None:
     """Spare workers of a dynamic pool, as it was measured with where nobody named any or what was
     there are too many; and the mark."""
     last = division.texts.get("pool-last")
     if last is None:
         return
-    most = settings.get("pool.pm.max_children") or ground.control.get("pool.pm.max_children")
+    most = settings.get("pool.pm.max_children") or onto.control.get("pool.pm.max_children")
     changed = not last.keys().isdisjoint({"pm", "pm.max_children"})
-    if changed and (last.get("pm") or ground.control.get("pool.pm", "")).lower() == "dynamic" and most is not None:
-        theirs = {name.removeprefix("pool."): value for name, value in ground.control.items() if name.startswith("pool.pm.")}
+    if changed and (last.get("pm") or onto.control.get("pool.pm", "")).lower() == "dynamic" and most is not None:
+        theirs = {name.removeprefix("pool."): value for name, value in onto.control.items() if name.startswith("pool.pm.")}
         values = without_unfit_spares({**theirs, "pm.max_children": most, **last}, last)
         add_spares(values)
         last.update({key: value for key, value in values.items() if key not in last and theirs.get(key) != value})

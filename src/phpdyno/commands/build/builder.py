@@ -59,12 +59,12 @@ class PreparedTrainee(Struct, frozen=True):
 
 
 class BuildSession:
-    """Makes builds on one ground."""
+    """Makes builds on one source."""
 
-    def __init__(self, shop: Workshop, supervisor: Supervisor, ground: BuildSource, progress: Progress) -> None:
+    def __init__(self, shop: Workshop, supervisor: Supervisor, build_source: BuildSource, progress: Progress) -> None:
         self._shop = shop
         self._supervisor = supervisor
-        self._ground = ground
+        self._build_source = build_source
         self._progress = progress
         self._subjects: dict[str, PreparedTrainee] = {}
         self._title = ""
@@ -79,7 +79,7 @@ class BuildSession:
             raise DynoError(what, where=teaching.app, next_step="build it again with that file")
         return Trainee(teaching.reference, teaching.weight, workload, teaching.requests)
 
-    def taught_by(self, trainee: Trainee, course: TrainingLength) -> Teaching:
+    def taught_by(self, trainee: Trainee, training_length: TrainingLength) -> Teaching:
         """What a training by this app consists of. Raises UsageError, DynoError."""
         definition = open_app(trainee.reference)
         with Supervisor(self._supervisor.logs) as supervisor:
@@ -89,9 +89,9 @@ class BuildSession:
             app=definition.name,
             version=version,
             targets=tuple((target.label, target.weight) for target in workload.targets),
-            seconds=course.seconds,
-            least=course.least,
-            seed=course.seed,
+            seconds=training_length.seconds,
+            least=training_length.least,
+            seed=training_length.seed,
             reference=trainee.reference,
             weight=trainee.weight,
             requests=trainee.requests,
@@ -118,8 +118,8 @@ class BuildSession:
             # Before an hour of compiling that nothing can be laid out after.
             require_bolt()
         bolt, machine = bolt_version() if recipe.bolt else "", native_machine() if recipe.march == NATIVE else ""
-        order = BuildOrder(recipe, self._ground, compiler, tuple(teachings), bolt, machine)
-        pipeline = Pipeline(self._shop, self._supervisor, self._school, self._tell, self._progress.note)
+        order = BuildOrder(recipe, self._build_source, compiler, tuple(teachings), bolt, machine)
+        pipeline = Pipeline(self._shop, self._supervisor, self._training_stack, self._tell, self._progress.note)
         place, made = pipeline.build(order)
         tested = pipeline.tested(order.without(made.skipped), place) if run_tests else earlier_tests(place)
         return place, structs.replace(made, checks=(*made.checks, tested)) if tested else made
@@ -131,7 +131,7 @@ class BuildSession:
                 raise UsageError("two of these apps have one name", where=each.app, next_step="give each its own name in app.toml")
 
     @contextmanager
-    def _school(self, name: str) -> Iterator[TrainingStack]:
+    def _training_stack(self, name: str) -> Iterator[TrainingStack]:
         """A training stack on servers of its own, which end with it."""
         subject = self._subjects[name]
         taught = subject.teaching
@@ -139,7 +139,7 @@ class BuildSession:
             # What was prepared for the servers is done.
             self._progress.phase(self._title)
             self._tell_first(notices_of(stand.bench.supervisor, stand.bench.app))
-            control = make_arms(spec_of(self._ground.stock), (), aa=True, app=subject.definition).control
+            control = make_arms(spec_of(self._build_source.stock), (), aa=True, app=subject.definition).control
             yield AppTrainingStack(
                 stand.bench, subject.workload, control, TrainingLength(taught.seconds, taught.least, taught.seed), self._tell
             )

@@ -19,7 +19,7 @@ from phpdyno.commands.build.training_stack import OWN_PLACE
 from phpdyno.commands.build.words import missing_words, taught_words
 from phpdyno.commands.common.app_source import absolute_reference
 from phpdyno.commands.common.live import LiveProgress, print_line
-from phpdyno.commands.common.options import RECIPE, GroundOptions
+from phpdyno.commands.common.options import RECIPE, BuildSourceOptions
 from phpdyno.commands.common.requests import own_requests
 from phpdyno.commands.common.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
@@ -64,7 +64,7 @@ def run(options: BuildOptions) -> int:
     with holding_on():
         with LiveProgress(Console(stderr=True), quiet=options.json, notes="") as progress:
             if wanted is None:
-                made, failed = refresh(options.ground.like, only=options.finished, logs=logs, progress=progress)
+                made, failed = refresh(options.build_source.like, only=options.finished, logs=logs, progress=progress)
             else:
                 made, failed = [build(wanted, logs=logs, progress=progress)], []
         packed, unpacked = _packed(made, into, logs) if into else ({}, [])
@@ -100,16 +100,16 @@ def wrong_in(build: Build) -> tuple[BuildCheck, ...]:
 
 def _refuse_other_options(options: BuildOptions) -> None:
     """Builds are made anew by their own recipes, for their own apps. Raises UsageError."""
-    ground = GroundOptions(like=options.ground.like)
+    build_source = BuildSourceOptions(like=options.build_source.like)
     alone = BuildOptions(
-        refresh=True, ground=ground, runs=options.runs, package=options.package, json=options.json, finished=options.finished
+        refresh=True, build_source=build_source, runs=options.runs, package=options.package, json=options.json, finished=options.finished
     )
     if options != alone:
         what = "builds are made anew as they were made, for the apps that they were made for"
         raise UsageError(what, where="--refresh", next_step="leave all other options out but --like, --package, --runs and --json")
-    if options.finished and options.ground.like:
+    if options.finished and options.build_source.like:
         raise UsageError(
-            "a build has its own php-fpm", where=f"--like {options.ground.like}", next_step=f"leave it out, or {options.finished}"
+            "a build has its own php-fpm", where=f"--like {options.build_source.like}", next_step=f"leave it out, or {options.finished}"
         )
 
 
@@ -136,32 +136,32 @@ def _package_finished(options: BuildOptions, logs: Path) -> int:
 
 def wanted_of(options: BuildOptions, console: Console) -> BuildRequest:
     """What is to be built; requests of a log are told of. Raises UsageError."""
-    course = TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed)
+    training_length = TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed)
     trainees = trainees_of(options.train)
-    foundation = structs.replace(foundation_of(options.ground), to_be_kept=options.package is not None)
+    foundation = structs.replace(foundation_of(options.build_source), to_be_kept=options.package is not None)
     recipe = parse_recipe(options.recipe or RECIPE)
     if options.requests.given:
         if len(trainees) > 1:
             raise UsageError("requests of a file are those of one app", where=options.requests.given, next_step="train on one at a time")
         own = own_requests(options.requests, console)
         trainees = (structs.replace(trainees[0], workload=own.workload, requests=own.file),)
-    return BuildRequest(trainees, recipe, foundation, course, options.run_tests)
+    return BuildRequest(trainees, recipe, foundation, training_length, options.run_tests)
 
 
-def foundation_of(ground: GroundOptions) -> SourceRequest:
+def foundation_of(build_source: BuildSourceOptions) -> SourceRequest:
     """What the options say is built of. Raises UsageError."""
-    if ground.checksum and ground.source is None:
-        raise UsageError("a checksum belongs to --source", where=f"--checksum {ground.checksum}", next_step="name the tarball")
-    source = absolute(Path(), str(ground.source), where="--source") if ground.source else None
-    named = None if not ground.extension else () if ground.extension == (NO_EXTENSIONS,) else ground.extension
+    if build_source.checksum and build_source.source is None:
+        raise UsageError("a checksum belongs to --source", where=f"--checksum {build_source.checksum}", next_step="name the tarball")
+    source = absolute(Path(), str(build_source.source), where="--source") if build_source.source else None
+    named = None if not build_source.extension else () if build_source.extension == (NO_EXTENSIONS,) else build_source.extension
     return SourceRequest(
-        like=ground.like,
+        like=build_source.like,
         source=source,
-        checksum=ground.checksum,
-        alone=ground.standalone,
+        checksum=build_source.checksum,
+        alone=build_source.standalone,
         extensions=named,
-        added=parse_added(ground.with_extension),
-        zts=ground.zts,
+        added=parse_added(build_source.with_extension),
+        zts=build_source.zts,
     )
 
 

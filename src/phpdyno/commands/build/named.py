@@ -27,17 +27,17 @@ def with_builds(wanted: Study, *, logs: Path, progress: Progress) -> tuple[Study
     if not wanted.builds:
         return wanted, {}
     builds: dict[str, Build] = {}
-    course = TrainingLength(seed=wanted.seed)
+    training_length = TrainingLength(seed=wanted.seed)
     for alone in dict.fromkeys(each.alone for each in wanted.builds):
         mine = [each for each in wanted.builds if each.alone == alone]
         recipes = {each.name: parse_recipe(each.recipe) for each in mine}
         foundation = SourceRequest(alone=alone, laid_out=any(recipe.bolt for recipe in recipes.values()))
-        with open_build_session(foundation, logs=logs, progress=progress) as site:
+        with open_build_session(foundation, logs=logs, progress=progress) as builder:
             training = dict.fromkeys(app for each in mine for app in each.train)
-            taught = {name: site.taught_by(Trainee(wanted.apps[name]), course) for name in training}
+            taught = {name: builder.taught_by(Trainee(wanted.apps[name]), training_length) for name in training}
             for each in mine:
                 title = f"build {len(builds) + 1} of {len(wanted.builds)}: {each.name}"
-                _, builds[each.name] = site.build(recipes[each.name], [taught[app] for app in each.train], title=title)
+                _, builds[each.name] = builder.build(recipes[each.name], [taught[app] for app in each.train], title=title)
     names = {name: made.name for name, made in builds.items()}
     # Of a drop-in, if there is one: its binaries are of its own version.
     beside = min(builds.values(), key=lambda build: build.alone)

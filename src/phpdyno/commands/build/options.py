@@ -13,7 +13,7 @@ from phpdyno.commands.common.options import (
     RUNS,
     TRAINING,
     AsJson,
-    GroundOptions,
+    BuildSourceOptions,
     RequestOptions,
     Runs,
     Training,
@@ -34,7 +34,7 @@ class BuildOptions:
             help="app whose traffic it is tried and trained on, built-in or app.toml; several share a profile, APP=3 weighs three times",
         ),
     ] = ()
-    ground: GroundOptions = INSTALLED
+    build_source: BuildSourceOptions = INSTALLED
     recipe: Annotated[
         str,
         Parameter(show_default=False, help=f"how it is compiled: o2, o3, march=…, lto, pgo, bolt, no-pie, joined by +; default: {RECIPE}"),

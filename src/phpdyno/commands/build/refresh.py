@@ -25,7 +25,7 @@ class _Renewal(Struct, frozen=True):
     teachings: tuple[Teaching, ...]
 
     @property
-    def course(self) -> TrainingLength:
+    def training_length(self) -> TrainingLength:
         """The length of the training, as it was."""
         first = self.teachings[0]
         return TrainingLength(first.seconds, first.least, first.seed)
@@ -56,12 +56,12 @@ def refresh(like: str, *, only: str = "", logs: Path, progress: Progress) -> tup
     made: dict[Path, Build] = {}
     if renewals:
         # Of BOLT each recipe with it is asked by itself: where it is missing, the others go on.
-        with open_build_session(SourceRequest(like, to_be_kept=True), logs=logs, progress=progress) as site:
+        with open_build_session(SourceRequest(like, to_be_kept=True), logs=logs, progress=progress) as builder:
             for number, each in enumerate(renewals, 1):
                 title = f"build {number} of {len(renewals)}: {each.recipe.name}"
                 try:
-                    taught = [site.taught_by(site.as_before(one), each.course) for one in each.teachings]
-                    place, build = site.build(each.recipe, taught, title=title)
+                    taught = [builder.taught_by(builder.as_before(one), each.training_length) for one in each.teachings]
+                    place, build = builder.build(each.recipe, taught, title=title)
                     made[place] = build
                 except DynoError as error:
                     fails(f"{each.recipe.name} is not made anew: {error}")

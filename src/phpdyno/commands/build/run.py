@@ -33,7 +33,7 @@ class BuildRequest(Struct, frozen=True):
     trainees: tuple[Trainee, ...]
     recipe: Recipe
     foundation: SourceRequest = SourceRequest()
-    course: TrainingLength = TrainingLength()
+    training_length: TrainingLength = TrainingLength()
     run_tests: bool = False
 
 
@@ -41,9 +41,9 @@ def build(wanted: BuildRequest, *, logs: Path, progress: Progress) -> Made:
     """Build, and return the directory and its record. Raises DynoError."""
     refuse_unknown(each.reference for each in wanted.trainees)
     foundation = structs.replace(wanted.foundation, laid_out=wanted.recipe.bolt)
-    with open_build_session(foundation, logs=logs, progress=progress) as site:
-        teachings = [site.taught_by(each, wanted.course) for each in wanted.trainees]
-        return site.build(wanted.recipe, teachings, run_tests=wanted.run_tests)
+    with open_build_session(foundation, logs=logs, progress=progress) as builder:
+        teachings = [builder.taught_by(each, wanted.training_length) for each in wanted.trainees]
+        return builder.build(wanted.recipe, teachings, run_tests=wanted.run_tests)
 
 
 def _looked_for_places(build: Build) -> bool:

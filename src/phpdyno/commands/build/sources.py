@@ -226,10 +226,10 @@ class _Search:
             return str(error)
         return ""
 
-    def _near(self, installed: Installed, ground: BuildSource, missing: Sequence[str] = ()) -> BuildSource:
-        """A ground of another version than the installed one, without these extensions of it; the
+    def _near(self, installed: Installed, build_source: BuildSource, missing: Sequence[str] = ()) -> BuildSource:
+        """A source of another version than the installed one, without these extensions of it; the
         user is told what that means."""
-        exact, version = installed.source_version, ground.origin.version
+        exact, version = installed.source_version, build_source.origin.version
         newer = is_below(exact, version)
         built = "built" if self._wanted.alone else "built and compared with its own binaries"
         notice = (
@@ -239,8 +239,8 @@ class _Search:
             + (f"; without {', '.join(missing)}, which it cannot load" if missing else "")
         )
         self._progress.note(notice)
-        origin = structs.replace(ground.origin, notice=notice)
-        return structs.replace(ground, origin=origin, version=upstream(version), measuring_only=True, package="", package_version="")
+        origin = structs.replace(build_source.origin, notice=notice)
+        return structs.replace(build_source, origin=origin, version=upstream(version), measuring_only=True, package="", package_version="")
 
     def _unpacked(self, archive: SourceArchive, source: str, version: str) -> Path:
         def make(place: Path) -> None:

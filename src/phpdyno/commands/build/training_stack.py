@@ -39,22 +39,23 @@ SYSTEM = "system"
 
 
 class AppTrainingStack:
-    """A school on one stage, with the control's answers as the right ones."""
+    """A training stack on one stage, with the control's answers as the right ones."""
 
-    def __init__(self, bench: Bench, workload: Workload, control: Arm, course: TrainingLength, tell: Tell) -> None:
+    def __init__(self, bench: Bench, workload: Workload, control: Arm, training_length: TrainingLength, tell: Tell) -> None:
         self._bench = bench
         self._control = control
-        self._course = course
+        self._training_length = training_length
         self._tell = tell
         self._beside = Beside(bench, control, workload)
         self._trainer = Trainer(self._beside, workload)
 
     def train(self, settings: dict[str, str], *, environment: dict[str, str], by_signals: bool) -> Trained:
         """Train the build that these settings run. Raises WrongAnswer, ArmFailed."""
-        return self._trainer.train(self._trainee(settings, environment), self._course, self._tell, by_signals=by_signals)
+        return self._trainer.train(self._trainee(settings, environment), self._training_length, self._tell, by_signals=by_signals)
 
     def start(self, settings: dict[str, str]) -> None:
-        """What such a training is without its course. Raises WrongAnswer, ArmFailed."""
+        """What such a training is without its traffic. Raises WrongAnswer,
+        ArmFailed."""
         self._trainer.train(self._trainee(settings, {}), NO_COURSE, self._tell, by_signals=False)
 
     def _trainee(self, settings: dict[str, str], environment: dict[str, str]) -> Arm:
@@ -96,7 +97,7 @@ class AppTrainingStack:
         return structs.replace(arm, php=php), traits
 
     def writable(self, name: str) -> Path:
-        """An empty directory of the workers' account; it goes with the school."""
+        """An empty directory of the workers' account; it goes with the training stack."""
         shutil.rmtree(self._bench.supervisor.live / name, ignore_errors=True)
         return self._bench.supervisor.directory(name, private=False)
 

@@ -40,9 +40,9 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
         asked = workload or bench.app.workload
         progress.phase("asking every target")
         with bench.running([arm]) as (instance,):
-            lane = _lane(instance, bench, arm, asked)
-            targets = tuple(_targets(lane, asked))
-            lane.driver.close()
+            driven = _driven(instance, bench, arm, asked)
+            targets = tuple(_targets(driven, asked))
+            driven.driver.close()
         progress.phase("watching what the app reaches for")
         reached, unwatched = watch_app(bench, arm, asked)
         return CheckFound(
@@ -56,11 +56,11 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
         )
 
 
-def _lane(instance: object, bench: Bench, arm: Arm, workload: Workload) -> DrivenInstance:
+def _driven(instance: object, bench: Bench, arm: Arm, workload: Workload) -> DrivenInstance:
     return driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})  # type: ignore[arg-type]
 
 
-def _targets(lane: DrivenInstance, workload: Workload) -> Iterator[TargetFound]:
+def _targets(driven: DrivenInstance, workload: Workload) -> Iterator[TargetFound]:
     """Every target several times in turn; the last time after a while, so that a clock shows."""
     asked: list[list[tuple[Response, float, float]]] = [[] for _ in workload.targets]
     said = ["" for _ in workload.targets]
@@ -68,23 +68,23 @@ def _targets(lane: DrivenInstance, workload: Workload) -> Iterator[TargetFound]:
         if turn == LEARNING_FETCHES - 1:
             time.sleep(LEARNING_PAUSE_S)
         for index in range(len(workload.targets)):
-            before = _logs(lane)
-            asked[index].append(_timed(lane, index))
-            said[index] += "".join(now[len(then) :] for then, now in zip(before, _logs(lane), strict=True))
+            before = _logs(driven)
+            asked[index].append(_timed(driven, index))
+            said[index] += "".join(now[len(then) :] for then, now in zip(before, _logs(driven), strict=True))
     for index, target in enumerate(workload.targets):
-        yield _judged(lane, target, asked[index], said[index])
+        yield _judged(driven, target, asked[index], said[index])
 
 
-def _timed(lane: DrivenInstance, index: int) -> tuple[Response, float, float]:
+def _timed(driven: DrivenInstance, index: int) -> tuple[Response, float, float]:
     """An answer, its time and the CPU of PHP for it, in milliseconds."""
-    cpu_ns, start_ns = lane.instance.php_meter.read_ns(), time.perf_counter_ns()
-    response = lane.driver.fetch(index)
+    cpu_ns, start_ns = driven.instance.php_meter.read_ns(), time.perf_counter_ns()
+    response = driven.driver.fetch(index)
     took_ns = time.perf_counter_ns() - start_ns
-    lane.instance.await_idle()
-    return response, took_ns / 1e6, (lane.instance.php_meter.read_ns() - cpu_ns) / 1e6
+    driven.instance.await_idle()
+    return response, took_ns / 1e6, (driven.instance.php_meter.read_ns() - cpu_ns) / 1e6
 
 
-def _judged(lane: DrivenInstance, target: Target, asked: list[tuple[Response, float, float]], said: str) -> TargetFound:
+def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, float, float]], said: str) -> TargetFound:
     responses = [response for response, _, _ in asked]
     last, warm = responses[-1], asked[1:]
     problem, moving = "", None
@@ -94,7 +94,7 @@ def _judged(lane: DrivenInstance, target: Target, asked: list[tuple[Response, fl
             problem = f"it gets no answer: {detail}"
     if not problem:
         problem, moving = _compared(target, [answer_of(response) for response in responses])
-    if problem and (why := _explained(lane, said)) and why not in problem:
+    if problem and (why := _explained(driven, said)) and why not in problem:
         problem = f"{problem}: {why}"
     return TargetFound(
         label=target.label,
@@ -119,15 +119,15 @@ def _compared(target: Target, answers: list[Answer]) -> tuple[str, float | None]
         return error.what, None
 
 
-def _logs(lane: DrivenInstance) -> tuple[str, ...]:
+def _logs(driven: DrivenInstance) -> tuple[str, ...]:
     """What each server of an instance has said so far."""
-    servers = (getattr(lane.instance, name, None) for name in ("fpm", "web"))
+    servers = (getattr(driven.instance, name, None) for name in ("fpm", "web"))
     return tuple(server.said() for server in servers if server is not None)
 
 
-def _explained(lane: DrivenInstance, said: str) -> str:
+def _explained(driven: DrivenInstance, said: str) -> str:
     """What of that which the servers `said` to one target explains why it fails; '' when nothing
     does."""
     fatal = [line.strip('"') for line in _SAID.findall(said) if "error:" in line]
     refused = WEB_FAULT.findall(said)
-    return lane.instance.crashes() or lane.instance.broken() or (fatal[-1] if fatal else f"nginx: {refused[-1]}" if refused else "")
+    return driven.instance.crashes() or driven.instance.broken() or (fatal[-1] if fatal else f"nginx: {refused[-1]}" if refused else "")

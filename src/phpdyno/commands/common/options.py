@@ -60,7 +60,7 @@ NO_REQUESTS = RequestOptions()
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class GroundOptions:
+class BuildSourceOptions:
     """What a PHP is built of, as typed."""
 
     like: Annotated[str, Parameter(show_default=False, help="php-fpm that builds stand in for; default: the newest installed")] = ""
@@ -87,6 +87,6 @@ class GroundOptions:
     zts: Annotated[bool, Parameter(negative="", show_default=False, help="with --standalone: for threads")] = False
 
 
-INSTALLED = GroundOptions()
+INSTALLED = BuildSourceOptions()
 
 Training = Annotated[str, Parameter(help="how long traffic trains a build")]

@@ -259,17 +259,17 @@ def measure(
     plan = state.plan
     workers = max(panel.concurrency for panel in plan.panels())
     with ExitStack() as stack:
-        ground = open_environment(
+        started = open_environment(
             stack, app, supervisor, arms=arms_of(plan), transport=plan.transport, workers=workers, max_steal=plan.max_steal, apps=apps
         )
-        refuse_another_host(state.host, ground.preflight.host)
-        journal.append(ground.preflight)
-        tell_first(ground.preflight.warnings, progress)
+        refuse_another_host(state.host, started.preflight.host)
+        journal.append(started.preflight)
+        tell_first(started.preflight.warnings, progress)
         if state.reached is None:
             # A resumed run has it in its journal.
-            reached = look_before(ground.stage, plan.control, plan.workload, progress=progress)
+            reached = look_before(started.stage, plan.control, plan.workload, progress=progress)
             if reached is not None:
                 journal.append(reached)
-        Runner(state, ground.stage, ground.meters, journal, run=run, progress=progress).measure()
+        Runner(state, started.stage, started.meters, journal, run=run, progress=progress).measure()
         if change := change_of(app):
             journal.append(Incident(state.next_block, "", "changed original", change))

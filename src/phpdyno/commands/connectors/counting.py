@@ -75,24 +75,24 @@ def _count(arm: Arm, plan: Plan, bench: ConnectorBench) -> float:
         (instance,) = instances
         if not isinstance(instance, ConnectorInstance):
             raise DynoError("only a client's syscalls are counted", where=arm.name)
-        lane = driven_instance(
+        driven = driven_instance(
             instance, bench, Panel(plan.metric, arm, (), 1), workload=plan.workload, transport=plan.transport, lengths={}
         )
         sequence = np.zeros(OPERATIONS, dtype=np.uint32)
         try:
-            _drive(lane, instance, sequence)
+            _drive(driven, instance, sequence)
             with tracing(bench.supervisor, [child.pid for child in instance.children]) as found:
-                _drive(lane, instance, sequence)
+                _drive(driven, instance, sequence)
         finally:
-            lane.driver.close()
+            driven.driver.close()
     finally:
         bench.stop(instances)
     return sum(each.calls for each in found.syscalls) / OPERATIONS
 
 
-def _drive(lane: DrivenInstance, instance: ConnectorInstance, sequence: NDArray[np.uint32]) -> None:
+def _drive(driven: DrivenInstance, instance: ConnectorInstance, sequence: NDArray[np.uint32]) -> None:
     instance.space.restore()
-    if failure := failures(lane.driver.drive(sequence)):
+    if failure := failures(driven.driver.drive(sequence)):
         raise ArmFailed(instance.arm, f"requests fail: {failure}")
 
 

@@ -84,33 +84,35 @@ def sampled_in_turns(
     bench, meters = stand.bench, stand.meters
     weights = [target.weight for target in workload.targets]
     with bench.running([told_to_perf(arm, bench.supervisor) for arm in arms]) as instances:
-        lanes = [
+        driven_instances = [
             driven_instance(each, bench, Panel("cpu", each.arm, (), 1), workload=workload, transport=bench.transport, lengths={})
             for each in instances
         ]
         try:
-            warm = [warm_up(lane, meters, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
+            warm = [warm_up(driven, meters, metric="cpu", weights=weights, env_names=(), workers=1) for driven in driven_instances]
             slowest_ns = max(1, *(each.request_cpu_ns for each in warm))
             fitting = most_s * 1e9 / max(1, *(each.request_wall_ns for each in warm))
             requests = max(1, round(min(seconds * 1e9 / slowest_ns, fitting) / TURNS))
             decks = [deal(np.random.default_rng(seed + turn), weights, requests) for turn in range(TURNS)]
             with ExitStack() as looking:
                 looks = [
-                    looking.enter_context(sampling(bench.supervisor, f"arm-{number}", children_of(lane.instance.php_pid)))
-                    for number, lane in enumerate(lanes)
+                    looking.enter_context(sampling(bench.supervisor, f"arm-{number}", children_of(driven.instance.php_pid)))
+                    for number, driven in enumerate(driven_instances)
                 ]
-                cpu_ns = [0.0] * len(lanes)
-                for lane in lanes:
-                    lane.begin()
+                cpu_ns = [0.0] * len(driven_instances)
+                for driven in driven_instances:
+                    driven.begin()
                 for turn, deck in enumerate(decks):
                     progress.tick(turn, TURNS, "sampling")
-                    for number in reversed(range(len(lanes))) if turn % 2 == 0 else range(len(lanes)):
-                        reading = measure_slot(lanes[number], meters, deck)
+                    for number in reversed(range(len(driven_instances))) if turn % 2 == 0 else range(len(driven_instances)):
+                        reading = measure_slot(driven_instances[number], meters, deck)
                         if reading.failures:
-                            raise ArmFailed(lanes[number].instance.arm, f"requests fail while perf looks: {dict(reading.failures)}")
+                            raise ArmFailed(
+                                driven_instances[number].instance.arm, f"requests fail while perf looks: {dict(reading.failures)}"
+                            )
                         cpu_ns[number] += reading.php_ns
         finally:
-            for lane in lanes:
-                lane.driver.close()
+            for driven in driven_instances:
+                driven.driver.close()
     total = TURNS * requests
     return tuple(Look(seen, spent / total / 1e3, total) for seen, spent in zip(looks, cpu_ns, strict=True))

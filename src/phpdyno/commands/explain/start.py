@@ -86,27 +86,28 @@ class FreshStart(Struct, frozen=True):
 def look_at_start(start: FreshStart, looked: Looked) -> None:
     """Start every arm once, look, and end them. Raises ArmFailed: an arm does not start, or its
     requests fail."""
-    with _lanes(start) as lanes:
+    with _driven_instances(start) as driven_instances:
         say = start.progress.phase
         say(f"start {start.turn + 1}: warming up")
         names = tuple({key.removeprefix("env."): None for arm in start.arms for key in arm.settings if key.startswith("env.")})
         weights = [target.weight for target in start.workload.targets]
         warm = [
-            warm_up(lane, start.stand.meters, metric="cpu", weights=weights, env_names=names, workers=start.concurrency) for lane in lanes
+            warm_up(driven, start.stand.meters, metric="cpu", weights=weights, env_names=names, workers=start.concurrency)
+            for driven in driven_instances
         ]
         looked.warm = {arm.name: each for arm, each in zip(start.arms, warm, strict=True)}
         if start.turn == 0:
             _refuse_idle(start.arms, looked)
             say("comparing the arms' answers")
-            _refuse_other_answers(start, lanes)
+            _refuse_other_answers(start, driven_instances)
         request_s = max(each.request_wall_ns for each in warm) / 1e9
         say(f"start {start.turn + 1}: CPU by component")
-        looked.requests += _cpu(start, lanes, looked, request_s)
+        looked.requests += _cpu(start, driven_instances, looked, request_s)
         say(f"start {start.turn + 1}: what workers wait for")
-        looked.requests += _waits(start, lanes, looked, request_s)
-        _memory(start, lanes, looked, names)
-        _database(start, lanes, looked, request_s)
-        _syscalls(start, lanes, looked, request_s)
+        looked.requests += _waits(start, driven_instances, looked, request_s)
+        _memory(start, driven_instances, looked, names)
+        _database(start, driven_instances, looked, request_s)
+        _syscalls(start, driven_instances, looked, request_s)
 
 
 def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:
@@ -121,25 +122,25 @@ def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:
         raise ArmFailed(second, idle)
 
 
-def _refuse_other_answers(start: FreshStart, lanes: Sequence[DrivenInstance]) -> None:
+def _refuse_other_answers(start: FreshStart, driven_instances: Sequence[DrivenInstance]) -> None:
     """Raises ArmFailed where the second arm does not answer as the first: it does something else,
     which no time explains. DynoError for answers that may not be timed."""
-    gate = AnswerCheck(start.workload)
-    control, *others = lanes
-    gate.learn(control)
-    for lane in others:
-        given = [lane.driver.fetch(index) for index in range(len(start.workload.targets))]
-        found = gate.check(lane, control, given, at_once=False)
+    answer_check = AnswerCheck(start.workload)
+    control, *others = driven_instances
+    answer_check.learn(control)
+    for driven in others:
+        given = [driven.driver.fetch(index) for index in range(len(start.workload.targets))]
+        found = answer_check.check(driven, control, given, at_once=False)
         if not found.equal:
-            raise ArmFailed(lane.instance.arm, f"it does not answer as {control.instance.arm.name} does: {found.detail}")
+            raise ArmFailed(driven.instance.arm, f"it does not answer as {control.instance.arm.name} does: {found.detail}")
 
 
 @contextmanager
-def _lanes(start: FreshStart) -> Iterator[list[DrivenInstance]]:
+def _driven_instances(start: FreshStart) -> Iterator[list[DrivenInstance]]:
     bench = start.stand.bench
     start.progress.phase(f"start {start.turn + 1}: starting {' and '.join(dict.fromkeys(arm.name for arm in start.arms))}")
     with bench.running(start.arms) as instances, ExitStack() as stack:
-        lanes = [
+        driven_instances = [
             driven_instance(
                 each,
                 bench,
@@ -150,9 +151,9 @@ def _lanes(start: FreshStart) -> Iterator[list[DrivenInstance]]:
             )
             for each in instances
         ]
-        for lane in lanes:
-            stack.enter_context(closing(lane.driver))
-        yield lanes
+        for driven in driven_instances:
+            stack.enter_context(closing(driven.driver))
+        yield driven_instances
 
 
 def _requests(start: FreshStart, seconds: float, request_s: float) -> int:
@@ -161,41 +162,43 @@ def _requests(start: FreshStart, seconds: float, request_s: float) -> int:
     return max(len(start.workload.targets), start.concurrency, round(seconds * per_second))
 
 
-def _cpu(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, request_s: float) -> int:
+def _cpu(start: FreshStart, driven_instances: Sequence[DrivenInstance], looked: Looked, request_s: float) -> int:
     section = looked.sections["cpu"]
     size = _requests(start, SLOT_S, request_s)
-    readings: list[list[Values]] = [[] for _ in lanes]
-    for lane in lanes:
-        lane.begin()
+    readings: list[list[Values]] = [[] for _ in driven_instances]
+    for driven in driven_instances:
+        driven.begin()
     for slot in range(SLOTS):
         deck = start.deck(size, slot)
         for number in start.order if slot % 2 == 0 else reversed(start.order):
-            reading = measure_slot(lanes[number], start.stand.meters, deck)
-            _refuse_failures(lanes[number], reading)
-            readings[number].append(cpu_values(reading, web=lanes[number].instance.web_meter is not None, meters=start.stand.meters))
+            reading = measure_slot(driven_instances[number], start.stand.meters, deck)
+            _refuse_failures(driven_instances[number], reading)
+            readings[number].append(
+                cpu_values(reading, web=driven_instances[number].instance.web_meter is not None, meters=start.stand.meters)
+            )
     for mine in readings:
         section.take(start.turn, {name: statistics.median(each[name] for each in mine) for name in mine[0]})
     return SLOTS * size
 
 
-def _refuse_failures(lane: DrivenInstance, reading: SlotReading) -> None:
+def _refuse_failures(driven: DrivenInstance, reading: SlotReading) -> None:
     if reading.failures:
-        raise RequestFailed(lane.instance, f"requests fail: {in_words(reading.failures)}")
+        raise RequestFailed(driven.instance, f"requests fail: {in_words(reading.failures)}")
 
 
-def _waits(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, request_s: float) -> int:
+def _waits(start: FreshStart, driven_instances: Sequence[DrivenInstance], looked: Looked, request_s: float) -> int:
     if looked.open("wall") is None:
         return 0
     deck = start.deck(_requests(start, WAITS_S, request_s), SLOTS)
 
-    def seen(lane: DrivenInstance) -> Values:
-        instance = lane.instance
+    def seen(driven: DrivenInstance) -> Values:
+        instance = driven.instance
         if not isinstance(instance, Instance) or instance.server != FPM:
             raise CannotSeeWaits("only what workers of php-fpm wait for is known here, and an arm is served by another server")
         stand = start.stand
         known = known_ends(instance.app, instance.fastcgi, stand.bench.database, stand.services)
         with sampling_waits(lambda: workers_of(instance.php_pid), known) as sampling:
-            samples = lane.driver.drive(deck)
+            samples = driven.driver.drive(deck)
         if samples.outcome.any():
             raise RequestFailed(instance, "requests fail while workers are watched")
         kept = bool(instance.arm.settings.get("web.fastcgi_keepalive", "0").strip("0"))
@@ -203,23 +206,23 @@ def _waits(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, r
             looked.sections["wall"].notes.append(KEPT)
         return wait_values(sampling.seen, len(deck), float(service_ns(samples).mean()), idle_on_web=kept)
 
-    return len(deck) if _each(start, lanes, looked.open("wall"), seen) else 0
+    return len(deck) if _each(start, driven_instances, looked.open("wall"), seen) else 0
 
 
-def _memory(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, names: tuple[str, ...]) -> None:
-    def seen(lane: DrivenInstance) -> Values:
-        workers = workers_of(lane.instance.php_pid)
+def _memory(start: FreshStart, driven_instances: Sequence[DrivenInstance], looked: Looked, names: tuple[str, ...]) -> None:
+    def seen(driven: DrivenInstance) -> Values:
+        workers = workers_of(driven.instance.php_pid)
         if not workers:
             raise MemoryUnreadable("there is no worker whose memory could be read")
-        return map_values(read_map_of(workers[0], str(Path(lane.instance.arm.php.fpm).resolve())))
+        return map_values(read_map_of(workers[0], str(Path(driven.instance.arm.php.fpm).resolve())))
 
-    _each(start, lanes, looked.open("memory"), seen)
+    _each(start, driven_instances, looked.open("memory"), seen)
     section = looked.sections["opcache"]
-    for lane in lanes:
-        section.take(start.turn, opcache_values(lane.instance.read_facts(names).opcache))
+    for driven in driven_instances:
+        section.take(start.turn, opcache_values(driven.instance.read_facts(names).opcache))
 
 
-def _database(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, request_s: float) -> None:
+def _database(start: FreshStart, driven_instances: Sequence[DrivenInstance], looked: Looked, request_s: float) -> None:
     if looked.open("database") is None:
         return
     start.progress.phase(f"start {start.turn + 1}: what the database counts")
@@ -229,23 +232,23 @@ def _database(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked
         servers = {"MariaDB": stand.bench.database.socket, **servers}
     deck = start.deck(_requests(start, COUNT_S, request_s), SLOTS + 1)
 
-    def seen(lane: DrivenInstance) -> Values:
+    def seen(driven: DrivenInstance) -> Values:
         with ExitStack() as stack:
             counts = {name: stack.enter_context(counted(stand.bench.supervisor, socket)) for name, socket in servers.items()}
-            samples = lane.driver.drive(deck)
-            lane.instance.await_idle()
+            samples = driven.driver.drive(deck)
+            driven.instance.await_idle()
         if samples.outcome.any():
-            raise RequestFailed(lane.instance, "requests fail while the database counts")
+            raise RequestFailed(driven.instance, "requests fail while the database counts")
         found: dict[str, float] = {}
         for name, each in counts.items():
             if each.stat is not None:
                 found |= stat_values(name, each.stat, len(deck))
         return found
 
-    _each(start, lanes, looked.open("database"), seen)
+    _each(start, driven_instances, looked.open("database"), seen)
 
 
-def _syscalls(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked, request_s: float) -> None:
+def _syscalls(start: FreshStart, driven_instances: Sequence[DrivenInstance], looked: Looked, request_s: float) -> None:
     if looked.open("syscalls") is None:
         return
     start.progress.phase(f"start {start.turn + 1}: counting syscalls")
@@ -253,14 +256,14 @@ def _syscalls(start: FreshStart, lanes: Sequence[DrivenInstance], looked: Looked
     deck = start.deck(max(len(start.workload.targets), start.concurrency, fitting), SLOTS + 2)
     _each(
         start,
-        lanes,
+        driven_instances,
         looked.open("syscalls"),
-        lambda lane: syscall_values(count_syscalls(start.stand.bench.supervisor, lane, deck).syscalls, len(deck)),
+        lambda driven: syscall_values(count_syscalls(start.stand.bench.supervisor, driven, deck).syscalls, len(deck)),
     )
 
 
 def _each(
-    start: FreshStart, lanes: Sequence[DrivenInstance], section: GatheredValues | None, seen: Callable[[DrivenInstance], Values]
+    start: FreshStart, driven_instances: Sequence[DrivenInstance], section: GatheredValues | None, seen: Callable[[DrivenInstance], Values]
 ) -> bool:
     """Take in what is `seen` of every arm; where it cannot be, the section is not looked at any
     more and says why. Whether it was seen.
@@ -272,12 +275,12 @@ def _each(
     found: dict[int, Values] = {}
     try:
         for number in start.order:
-            found[number] = seen(lanes[number])
+            found[number] = seen(driven_instances[number])
     except ArmFailed:
         raise
     except DynoError as error:
         section.unread = str(error)
         return False
-    for number in range(len(lanes)):
+    for number in range(len(driven_instances)):
         section.take(start.turn, found[number])
     return True

@@ -68,10 +68,10 @@ def _count_arm(
     workload = bench.app.workload
     weights = [target.weight for target in workload.targets]
     with bench.running([arm]) as (instance,):
-        lane = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
-        warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=names, workers=1)
-        traced = count_syscalls(bench.supervisor, lane, sequence)
-        lane.driver.close()
+        driven = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
+        warm = warm_up(driven, shared, metric="cpu", weights=weights, env_names=names, workers=1)
+        traced = count_syscalls(bench.supervisor, driven, sequence)
+        driven.driver.close()
         return warm.facts, traced
 
 

@@ -55,9 +55,9 @@ def climb_of(options: LadderOptions, console: Console) -> LadderRequest:
         seed=options.seed,
         transport=options.transport,
     )
-    course = TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed)
-    recipes, foundation = _recipes(options.recipes or RUNGS), foundation_of(options.ground)
-    return LadderRequest(recipes, with_requests(question, options.requests, console), foundation, course, not options.no_knobs)
+    training_length = TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed)
+    recipes, foundation = _recipes(options.recipes or RUNGS), foundation_of(options.build_source)
+    return LadderRequest(recipes, with_requests(question, options.requests, console), foundation, training_length, not options.no_knobs)
 
 
 def _recipes(texts: tuple[str, ...]) -> tuple[Recipe, ...]:

@@ -13,7 +13,7 @@ from phpdyno.commands.common.options import (
     TRAINING,
     AppName,
     AsJson,
-    GroundOptions,
+    BuildSourceOptions,
     RequestOptions,
     Runs,
     Through,
@@ -27,7 +27,7 @@ class LadderOptions:
     """The options of the command as they were typed."""
 
     reference: Annotated[str, Parameter(parse=False)] = ""
-    ground: GroundOptions = INSTALLED
+    build_source: BuildSourceOptions = INSTALLED
     recipes: Annotated[
         tuple[str, ...],
         Parameter(

@@ -47,7 +47,7 @@ class LadderRequest(Struct, frozen=True):
     recipes: tuple[Recipe, ...]
     question: CompareRequest
     foundation: SourceRequest = SourceRequest()
-    course: TrainingLength = TrainingLength()
+    training_length: TrainingLength = TrainingLength()
     knobs: bool = True
 
 
@@ -252,12 +252,12 @@ def _build_each(
     failed: dict[str, str] = {}
     question = climb.question
     trainee = Trainee(question.source.reference, workload=question.workload, requests=question.source.requests)
-    with open_build_session(climb.foundation, logs=logs, progress=progress) as site:
-        teaching = site.taught_by(trainee, climb.course)
+    with open_build_session(climb.foundation, logs=logs, progress=progress) as builder:
+        teaching = builder.taught_by(trainee, climb.training_length)
         for number, recipe in enumerate(recipes):
             title = f"build {number + 1} of {len(recipes)}: {recipe.name}"
             try:
-                _, made[recipe.name] = site.build(recipe, [teaching], title=title)
+                _, made[recipe.name] = builder.build(recipe, [teaching], title=title)
             except DynoError as error:
                 failed[recipe.name] = str(error)
                 progress.note(f"{recipe.name} is not climbed: {error}")

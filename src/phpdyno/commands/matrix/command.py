@@ -42,8 +42,8 @@ def wish_of(options: MatrixOptions) -> MatrixRequest:
     return MatrixRequest(
         trainees=trainees_of(options.apps, where="phpdyno matrix"),
         recipe=parse_recipe(options.recipe),
-        foundation=foundation_of(options.ground),
-        course=TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed),
+        foundation=foundation_of(options.build_source),
+        training_length=TrainingLength(seconds=seconds(options.training, option="--training"), seed=options.seed),
         margin=fraction(options.margin, option="--margin", least=0.0, most=1.0),
         confidence=fraction(options.confidence, option="--confidence", least=0.5, most=0.9999),
         budget_s=seconds(options.budget or USUAL_BUDGET, option="--budget"),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import INSTALLED, RECIPE, RUNS, TRAINING, AsJson, GroundOptions, Runs, Training
+from phpdyno.commands.common.options import INSTALLED, RECIPE, RUNS, TRAINING, AsJson, BuildSourceOptions, Runs, Training
 
 
 @Parameter(name="*")
@@ -15,7 +15,7 @@ class MatrixOptions:
     """The options of the command as they were typed."""
 
     apps: Annotated[tuple[str, ...], Parameter(parse=False)] = ()
-    ground: GroundOptions = INSTALLED
+    build_source: BuildSourceOptions = INSTALLED
     recipe: Annotated[str, Parameter(help="a recipe with pgo or bolt")] = RECIPE
     training: Training = TRAINING
     margin: Annotated[str, Parameter(help="relevance margin: the smallest difference that matters")] = "1%"

@@ -44,7 +44,7 @@ class MatrixRequest(Struct, frozen=True):
     trainees: tuple[Trainee, ...]
     recipe: Recipe
     foundation: SourceRequest = SourceRequest()
-    course: TrainingLength = TrainingLength()
+    training_length: TrainingLength = TrainingLength()
     margin: float = 0.01
     confidence: float = 0.95
     budget_s: float = 600.0
@@ -89,7 +89,7 @@ def matrix(wish: MatrixRequest, *, runs: Path, argv: Sequence[str], progress: Pr
         network=named_peers(),
         notes=(made.plain.origin.notice,) if made.plain.origin.notice else (),
     )
-    record = structs.replace(record, ground=_ground(record))
+    record = structs.replace(record, ground=_provenance(record))
     with MeasuringLock():
         run = make_run_dir(runs, COMMAND, "-".join(made.apps))
     write_matrix(run, record)
@@ -111,10 +111,10 @@ def resume_matrix(run: Path, *, argv: Sequence[str], progress: Progress, budget_
         raise UsageError("this matrix is finished", where=str(run), next_step=f"see it with: phpdyno report {run}")
     go_on_with(record.network)
     refuse_rebuilt(record.builds.values(), of=COMMAND)
-    ground = _ground(record)
-    refuse_changed(run, record, ground)
+    provenance = _provenance(record)
+    refuse_changed(run, record, provenance)
     apps = tuple(each if each.state == "done" else MatrixApp(each.reference, each.name) for each in record.apps)
-    record = structs.replace(record, apps=apps, ground=ground, budget_s=record.budget_s if budget_s is None else budget_s)
+    record = structs.replace(record, apps=apps, ground=provenance, budget_s=record.budget_s if budget_s is None else budget_s)
     write_matrix(run, record)
     _measure(run, record, argv=argv, progress=progress)
     return run
@@ -128,7 +128,7 @@ def _refuse_namesakes(trainees: Sequence[Trainee]) -> None:
         raise UsageError("two of these apps have one name", where=twice, next_step="give each its own name in app.toml")
 
 
-def _ground(record: MatrixRecord) -> Provenance:
+def _provenance(record: MatrixRecord) -> Provenance:
     """What its builds would be measured on now."""
     question = question_of(record, record.apps[0])
     arms = make_arms(question.control, question.treatments, metric=question.metric)
@@ -137,17 +137,17 @@ def _ground(record: MatrixRecord) -> Provenance:
 
 def _build(wish: MatrixRequest, *, logs: Path, progress: Progress) -> _Made:
     foundation = structs.replace(wish.foundation, laid_out=wish.recipe.bolt)
-    with open_build_session(foundation, logs=logs, progress=progress) as site:
-        teachings = [site.taught_by(each, wish.course) for each in wish.trainees]
+    with open_build_session(foundation, logs=logs, progress=progress) as builder:
+        teachings = [builder.taught_by(each, wish.training_length) for each in wish.trainees]
         sets = [*((each.app, [structs.replace(each, weight=1.0)]) for each in teachings), (ALL, teachings)]
         # The same recipe without what it learns: in a cell is nothing else, but for options that
         # are there for BOLT.
         plain = untrained(wish.recipe)
-        _, without = site.build(plain, teachings, title=f"build 1 of {len(sets) + 1}: {plain.name}")
+        _, without = builder.build(plain, teachings, title=f"build 1 of {len(sets) + 1}: {plain.name}")
         profiled = {}
         for number, (name, taught) in enumerate(sets, 2):
             title = f"build {number} of {len(sets) + 1}: {wish.recipe.name}, trained on {name}"
-            _, profiled[name] = site.build(wish.recipe, taught, title=title)
+            _, profiled[name] = builder.build(wish.recipe, taught, title=title)
     if all(each.skipped for each in profiled.values()):
         said = "; ".join(dict.fromkeys(each for build in profiled.values() for each in missing_words(wish.recipe.name, build.skipped)))
         raise DynoError(f"no build has all of its recipe: {said}", where="--recipe", next_step="leave that step out")

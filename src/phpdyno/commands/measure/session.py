@@ -95,10 +95,10 @@ class SweepSession(Struct, frozen=True):
                 continue
             concurrency = best_point(self.plan, sweep.visits, arm.name).concurrency
             with runner.running(arm) as (instance, _):
-                scene = CrossCheckSetup(instance, target, self.plan.workload.host, concurrency, self.plan.visit_s)
+                setup = CrossCheckSetup(instance, target, self.plan.workload.host, concurrency, self.plan.visit_s)
                 for tool in todo:
                     self.progress.phase(f"{arm.name}: {tool} beside our own generator, c = {concurrency}")
-                    found = cross_check(scene, tool, chance)
+                    found = cross_check(setup, tool, chance)
                     journal.append(found)
                     if found.detail:
                         self.progress.note(f"no ratio to {tool}: {found.detail}")

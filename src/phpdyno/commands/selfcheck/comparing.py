@@ -57,7 +57,7 @@ class SelfcheckSetup(Struct, frozen=True):
     """All that comparisons share within a session."""
 
     loop: Loop
-    gate: AnswerCheck
+    answer_check: AnswerCheck
     host: HostFacts
     run: Path
     wish: SelfcheckRequest
@@ -86,23 +86,23 @@ def _with_loop(app: PreparedApp, supervisor: Supervisor) -> PreparedApp:
     return structs.replace(app, ini={**app.ini, "auto_prepend_file": str(place), "opcache.jit_buffer_size": "0"})
 
 
-def calibrate(scene: SelfcheckSetup, ground: LoopCost) -> SessionBegan:
+def calibrate(setup: SelfcheckSetup, ground: LoopCost) -> SessionBegan:
     """Calibrate once for all comparisons of this session, and learn the control's answers. Raises
     DynoError."""
     arms = make_arms(f"{SPIN}={ground.turns}", (), aa=True)
-    plan = _plan(scene, arms, margin=0.0, budget_s=CALIBRATION_BUDGET_S, seed=scene.wish.seed)
-    with _current(scene.run) as current, JournalWriter(current / FILE) as journal:
-        runner = _runner(scene, RunState(plan), journal, current)
+    plan = _plan(setup, arms, margin=0.0, budget_s=CALIBRATION_BUDGET_S, seed=setup.wish.seed)
+    with _current(setup.run) as current, JournalWriter(current / FILE) as journal:
+        runner = _runner(setup, RunState(plan), journal, current)
         runner.calibrate()
-        margin = _margin(scene.wish)
-        aa, aa_s = _enough(runner, margin, scene.wish.aa_budget_s)
-        planted, planted_s = _enough(runner, margin, scene.wish.planted_budget_s)
+        margin = _margin(setup.wish)
+        aa, aa_s = _enough(runner, margin, setup.wish.aa_budget_s)
+        planted, planted_s = _enough(runner, margin, setup.wish.planted_budget_s)
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     long_s = SPARE * LONG_BLOCKS * (aa.block_s + aa.overhead_s)
     long = structs.replace(aa, blocks=LONG_BLOCKS)
     return SessionBegan(
         started=started,
-        warnings=warnings_for(scene.host, plan.max_steal),
+        warnings=warnings_for(setup.host, plan.max_steal),
         aa=aa,
         aa_budget_s=aa_s,
         planted=planted,
@@ -123,26 +123,26 @@ def _enough(runner: Runner, effect: float, budget_s: float) -> tuple[Calibrated,
         budget_s *= LONGER
 
 
-def measure_one(scene: SelfcheckSetup, ground: LoopCost, session: SessionBegan, job: Job, progress: Progress) -> tuple[Compared, Path]:
+def measure_one(setup: SelfcheckSetup, ground: LoopCost, session: SessionBegan, job: Job, progress: Progress) -> tuple[Compared, Path]:
     """One comparison on fresh instances, and the directory of its journal (the caller's to keep or
     remove). Raises DynoError."""
     calibrated, budget_s = session.plan_of(job.kind)
     arms, truth = _arms(ground, job)
-    plan = _plan(scene, arms, margin=_margin(scene.wish) if job.kind == "planted" else 0.0, budget_s=budget_s, seed=job.seed)
+    plan = _plan(setup, arms, margin=_margin(setup.wish) if job.kind == "planted" else 0.0, budget_s=budget_s, seed=job.seed)
     name = arms.treatments[0].name
     calibrated = structs.replace(calibrated, pairs=dict.fromkeys((name,), *calibrated.pairs.values()))
-    state, current = RunState(plan), _fresh(scene.run)
+    state, current = RunState(plan), _fresh(setup.run)
     with JournalWriter(current / FILE) as journal:
-        journal.append(Header(SCHEMA, __version__, "selfcheck", time.strftime("%Y-%m-%dT%H:%M:%S%z"), _command(scene.wish)))
+        journal.append(Header(SCHEMA, __version__, "selfcheck", time.strftime("%Y-%m-%dT%H:%M:%S%z"), _command(setup.wish)))
         journal.append(Planned(plan))
-        journal.append(Preflight(scene.host, session.warnings))
+        journal.append(Preflight(setup.host, session.warnings))
         journal.append(calibrated)
         state.take(calibrated)
         began = time.monotonic()
-        _runner(scene, state, journal, current, progress).measure()
+        _runner(setup, state, journal, current, progress).measure()
         seconds = time.monotonic() - began
     # The logs of servers that ended well: some twenty files for each of hundreds of comparisons.
-    for log in (scene.run / "logs").glob("php-fpm-*.log"):
+    for log in (setup.run / "logs").glob("php-fpm-*.log"):
         log.unlink()
     counted = [seen.log_ratio for seen in state.observations if not seen.excluded]
     least = least_blocks(plan.alpha, calibrated.mixture)
@@ -192,8 +192,8 @@ def _margin(wish: SelfcheckRequest) -> float:
     return wish.effect / 2
 
 
-def _plan(scene: SelfcheckSetup, arms: Arms, *, margin: float, budget_s: float, seed: int) -> Plan:
-    app = scene.loop.stage.app
+def _plan(setup: SelfcheckSetup, arms: Arms, *, margin: float, budget_s: float, seed: int) -> Plan:
+    app = setup.loop.stage.app
     return Plan(
         app=app.name,
         app_version=app.version,
@@ -204,15 +204,15 @@ def _plan(scene: SelfcheckSetup, arms: Arms, *, margin: float, budget_s: float, 
         budget_s=budget_s,
         seed=seed,
         transport="fastcgi",
-        source=AppSource(reference=scene.wish.app),
+        source=AppSource(reference=setup.wish.app),
         max_lag_of_cpu=MAX_LAG_OF_CPU,
         settle="direction",
     )
 
 
-def _runner(scene: SelfcheckSetup, state: RunState, journal: JournalWriter, place: Path, progress: Progress | None = None) -> Runner:
-    shared, stage = scene.loop.shared, scene.loop.stage
-    return Runner(state, stage, shared, journal, run=place, progress=progress or scene.progress, gate=scene.gate)
+def _runner(setup: SelfcheckSetup, state: RunState, journal: JournalWriter, place: Path, progress: Progress | None = None) -> Runner:
+    shared, stage = setup.loop.shared, setup.loop.stage
+    return Runner(state, stage, shared, journal, run=place, progress=progress or setup.progress, answer_check=setup.answer_check)
 
 
 def _fresh(run: Path) -> Path:

@@ -93,32 +93,32 @@ def _round(loop: Loop, levels: Sequence[int], generator: np.random.Generator) ->
     """CPU per request (ns) at each level, every level on a fresh instance, slots interleaved in
     random order, the same requests for all."""
     weights = [target.weight for target in loop.stage.app.workload.targets]
-    with _lanes(loop, levels) as lanes:
-        warm = [warm_up(lane, loop.shared, metric="cpu", weights=weights, env_names=(), workers=1) for lane in lanes]
+    with _driven_instances(loop, levels) as driven_instances:
+        warm = [warm_up(driven, loop.shared, metric="cpu", weights=weights, env_names=(), workers=1) for driven in driven_instances]
         # What a request costs once it is repeated: warm-up ends as soon as nothing changes, and its
         # few requests are the dearest.
         settling = deal(generator, weights, max(1, round(SLOT_NS / max(each.request_cpu_ns for each in warm))))
-        for lane in lanes:
-            lane.begin()
-        dearest_ns = max(_cost_ns(loop, lane, settling) / settling.size for lane in lanes)
+        for driven in driven_instances:
+            driven.begin()
+        dearest_ns = max(_cost_ns(loop, driven, settling) / settling.size for driven in driven_instances)
         requests = max(1, round(SLOT_NS / max(1.0, dearest_ns)))
         deck = deal(generator, weights, ROTATIONS * requests).reshape(ROTATIONS, requests)
         totals = [0] * len(levels)
         for sequence in deck:
             for index in generator.permutation(len(levels)):
-                totals[index] += _cost_ns(loop, lanes[index], sequence)
+                totals[index] += _cost_ns(loop, driven_instances[index], sequence)
     return tuple(total / deck.size for total in totals)
 
 
-def _cost_ns(loop: Loop, lane: DrivenInstance, sequence: NDArray[np.uint32]) -> int:
-    reading = measure_slot(lane, loop.shared, sequence)
+def _cost_ns(loop: Loop, driven: DrivenInstance, sequence: NDArray[np.uint32]) -> int:
+    reading = measure_slot(driven, loop.shared, sequence)
     if reading.failures:
-        raise DynoError(f"requests fail: {dict(reading.failures)}", where=lane.instance.arm.name)
+        raise DynoError(f"requests fail: {dict(reading.failures)}", where=driven.instance.arm.name)
     return reading.php_ns
 
 
 @contextmanager
-def _lanes(loop: Loop, levels: Sequence[int]) -> Iterator[list[DrivenInstance]]:
+def _driven_instances(loop: Loop, levels: Sequence[int]) -> Iterator[list[DrivenInstance]]:
     stage = loop.stage
     arms = [spinning(level) for level in levels]
     panel = Panel("cpu", arms[0], (), 1)

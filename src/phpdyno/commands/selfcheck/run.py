@@ -90,12 +90,12 @@ def _go(run: Path, progress: Progress) -> Checks:
         with MeasuringLock():
             drop_cut_off_line(run / CHECKS_FILE)
             before = read_checks(run)
-            with JournalWriter(run / CHECKS_FILE) as writer, open_setup(before.header.wish, run, progress) as scene:
-                ground = _ground(scene, before, writer)
+            with JournalWriter(run / CHECKS_FILE) as writer, open_setup(before.header.wish, run, progress) as setup:
+                ground = _ground(setup, before, writer)
                 progress.note(ground_in_words(ground))
-                session = calibrate(scene, ground)
+                session = calibrate(setup, ground)
                 writer.append(session)
-                _compare_all(scene, ground, session, before, writer)
+                _compare_all(setup, ground, session, before, writer)
     except KeyboardInterrupt:
         raise Interrupted(str(run), "selfcheck") from None
     finally:
@@ -103,39 +103,39 @@ def _go(run: Path, progress: Progress) -> Checks:
     return read_checks(run)
 
 
-def _ground(scene: SelfcheckSetup, before: Checks, writer: JournalWriter) -> LoopCost:
+def _ground(setup: SelfcheckSetup, before: Checks, writer: JournalWriter) -> LoopCost:
     """What the planted effect rests on: measured once, and taken from the record later, where host
     and app are still the same."""
     if before.ground is None:
-        ground = measure_ground(scene.loop, scene.wish, scene.host, scene.progress)
+        ground = measure_ground(setup.loop, setup.wish, setup.host, setup.progress)
         writer.append(ground)
         return ground
     try:
-        refuse_another_host(before.ground.host, scene.host)
+        refuse_another_host(before.ground.host, setup.host)
     except DynoError as error:
-        raise SelfcheckChanged(error.what, where=str(scene.run), next_step="start a new one") from error
-    if before.ground.app_version != scene.loop.stage.app.version:
-        raise SelfcheckChanged("the app is not the one that this selfcheck began with", where=scene.wish.app, next_step="start a new one")
+        raise SelfcheckChanged(error.what, where=str(setup.run), next_step="start a new one") from error
+    if before.ground.app_version != setup.loop.stage.app.version:
+        raise SelfcheckChanged("the app is not the one that this selfcheck began with", where=setup.wish.app, next_step="start a new one")
     return before.ground
 
 
-def _compare_all(scene: SelfcheckSetup, ground: LoopCost, session: SessionBegan, before: Checks, writer: JournalWriter) -> None:
+def _compare_all(setup: SelfcheckSetup, ground: LoopCost, session: SessionBegan, before: Checks, writer: JournalWriter) -> None:
     done = list(before.compared)
     numbers = {each.number for each in done}
-    todo = [job for job in jobs_of(scene.wish) if job.number not in numbers]
-    clock = _Clock(scene.progress, todo, session, done)
+    todo = [job for job in jobs_of(setup.wish) if job.number not in numbers]
+    clock = _Clock(setup.progress, todo, session, done)
     most_s = sum(session.plan_of(job.kind)[1] for job in todo)
     planned = f"{clock.left_s() / 60:.0f} minutes if they are as quick as planned, {most_s / 60:.0f} if each uses up its budget"
-    scene.progress.note(f"{len(todo)} comparisons to make: {planned}")
-    if session.planted_budget_s > scene.wish.planted_budget_s:
-        asked = f"{scene.wish.planted_budget_s:.0f} s were asked for"
-        scene.progress.note(f"a planted comparison gets {session.planted_budget_s:.0f} s: too few blocks fit in less here ({asked})")
+    setup.progress.note(f"{len(todo)} comparisons to make: {planned}")
+    if session.planted_budget_s > setup.wish.planted_budget_s:
+        asked = f"{setup.wish.planted_budget_s:.0f} s were asked for"
+        setup.progress.note(f"a planted comparison gets {session.planted_budget_s:.0f} s: too few blocks fit in less here ({asked})")
     for job in todo:
         clock.turn(job)
-        compared, place = measure_one(scene, ground, session, job, clock)
+        compared, place = measure_one(setup, ground, session, job, clock)
         if is_wrong(compared) and sum(1 for each in done if each.kept) < MOST_KEPT:
             kept = Path(KEPT) / f"{job.number:04d}-{job.kind.replace('/', '').replace(' ', '-')}"
-            shutil.rmtree(run_place := scene.run / kept, ignore_errors=True)
+            shutil.rmtree(run_place := setup.run / kept, ignore_errors=True)
             run_place.parent.mkdir(exist_ok=True)
             place.rename(run_place)
             compared = structs.replace(compared, kept=str(kept))

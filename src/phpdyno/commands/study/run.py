@@ -59,7 +59,7 @@ def study(
         *(StudyPart(each.name, "sweep") for each in wanted.sweeps),
         *(StudyPart(each.name, "syscalls") for each in wanted.passes),
     )
-    ground = read_provenance(builds)
+    provenance = read_provenance(builds)
     with MeasuringLock():
         run = make_run_dir(runs, "study", wanted.name)
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
@@ -72,7 +72,7 @@ def study(
         scale=scale,
         parts=parts,
         file=_named(file),
-        ground=ground,
+        ground=provenance,
         builds=made,
         network=named_peers(),
     )
@@ -93,9 +93,9 @@ def resume_study(run: Path, *, only: str, argv: Sequence[str], progress: Progres
     go_on_with(record.network)
     if any(part.name in selected and part.state != "done" for part in record.parts):
         refuse_rebuilt(record.builds.values(), of="study")
-        ground = read_provenance(check_study(record.study, record.scale))
-        refuse_changed(run, record, ground)
-        record = _go(run, structs.replace(record, ground=ground), selected, argv=argv, progress=progress)
+        provenance = read_provenance(check_study(record.study, record.scale))
+        refuse_changed(run, record, provenance)
+        record = _go(run, structs.replace(record, ground=provenance), selected, argv=argv, progress=progress)
     return run, record
 
 

@@ -1,4 +1,4 @@
-"""What all stages of a tune share: the arms that can be made, the plans for them, and heats of
+"""What all stages of a tune share: the arms that can be made, the plans for them, and batches of
 fixed blocks."""
 
 import zlib
@@ -29,8 +29,9 @@ from phpdyno.tuning.factors import Candidate, Clash
 
 MOST_ARMS = 32
 """That are up at once beside a control; they idle, but each is warmed up in every block."""
-LATER_HEATS = 3
-"""A further heat has a third of the blocks of the first, which has as many as an interval needs."""
+LATER_BATCHES = 3
+"""A further batch has a third of the blocks of the first, which has as many as an interval
+needs."""
 SECONDS_SPARE = 1.15
 """Of a part's own budget: blocks end when they end, and the tune's clock decides how many begin."""
 
@@ -77,7 +78,7 @@ class MeasuredPart(Struct, frozen=True):
         return OPENING / slot if self.calibrated.metric == "cpu" else 0.0
 
 
-class Heat(Struct, frozen=True):
+class Batch(Struct, frozen=True):
     """A number of blocks of a number of pairs each."""
 
     blocks: int
@@ -190,16 +191,16 @@ class TuneMeasurer:
         of_one = self.alpha if alpha is None else alpha
         return plan_blocks(seconds, arms, self.costs(known), effect=self.effect, alpha=of_one, contrast=contrast)
 
-    def fixed(self, known: MeasuredPart, heat: Heat, arms: int) -> FixedBlocks:
-        """The blocks of a heat with so many treatments."""
+    def fixed(self, known: MeasuredPart, batch: Batch, arms: int) -> FixedBlocks:
+        """The blocks of a batch with so many treatments."""
         seen = known.calibrated
         return FixedBlocks(
-            blocks=heat.blocks,
-            pairs=heat.pairs,
+            blocks=batch.blocks,
+            pairs=batch.pairs,
             slot_requests=seen.slot_requests,
             request_wall_ns=seen.request_wall_ns,
             request_cpu_ns=seen.request_cpu_ns,
-            block_s=arms * self.costs(known).pairs_s(heat.pairs, arms),
+            block_s=arms * self.costs(known).pairs_s(batch.pairs, arms),
             overhead_s=(arms + 1) * known.start_s,
             sigma_pair=known.noise.sigma_pair,
             sigma_start=known.noise.sigma_start,
@@ -210,62 +211,62 @@ class TuneMeasurer:
         return (arms + 1) * known.start_s + arms * self.costs(known).pairs_s(pairs, arms)
 
 
-class Heats(Struct, frozen=True):
-    """What heats of one stage said so far: their observations, heat by heat, and the arms that
+class Batches(Struct, frozen=True):
+    """What batches of one stage said so far: their observations, batch by batch, and the arms that
     turned out invalid, with the reason."""
 
     observations: tuple[tuple[Observation, ...], ...] = ()
     invalid: dict[str, str] = field(default_factory=dict)
 
-    def with_state(self, state: RunState) -> "Heats":
-        """One heat more."""
+    def with_state(self, state: RunState) -> "Batches":
+        """One batch more."""
         broken = {name: verdict.reason for name, verdict in state.verdicts.items() if verdict.kind == "invalid"}
-        return Heats((*self.observations, tuple(state.observations)), {**self.invalid, **broken})
+        return Batches((*self.observations, tuple(state.observations)), {**self.invalid, **broken})
 
     @property
     def blocks(self) -> int:
-        """The blocks of all heats."""
-        return sum(len({seen.block for seen in heat}) for heat in self.observations)
+        """The blocks of all batches."""
+        return sum(len({seen.block for seen in batch}) for batch in self.observations)
 
 
-def run_heats(
-    lab: TuneMeasurer,
+def run_batches(
+    measurer: TuneMeasurer,
     stage: str,
     arms: Mapping[str, Arm],
     *,
     known: MeasuredPart,
-    first: Heat,
+    first: Batch,
     until_s: float,
-    still_open: Callable[[Heats], Sequence[str]],
+    still_open: Callable[[Batches], Sequence[str]],
     control: Arm | None = None,
     aa: bool = False,
-) -> Heats:
-    """Measure `arms` (by name) in heats until `still_open` names none of them any more, or the
+) -> Batches:
+    """Measure `arms` (by name) in batches until `still_open` names none of them any more, or the
     tune's clock shows `until_s`.
 
-    The first heat is as long as an interval needs. `aa`: the control against itself is measured
+    The first batch is as long as an interval needs. `aa`: the control against itself is measured
     beside them, as long as they are.
     """
-    heats, names = Heats(), list(arms)
-    heat = first
+    batches, names = Batches(), list(arms)
+    batch = first
     while names:
-        part = f"{stage}-{len(heats.observations) + 1}"
-        fitting = int((until_s - lab.clock.spent_s()) / lab.block_s(known, heat.pairs, len(names) + aa))
-        blocks = min(heat.blocks, fitting)
-        if blocks < 1 and not lab.parts.begun(part):
+        part = f"{stage}-{len(batches.observations) + 1}"
+        fitting = int((until_s - measurer.clock.spent_s()) / measurer.block_s(known, batch.pairs, len(names) + aa))
+        blocks = min(batch.blocks, fitting)
+        if blocks < 1 and not measurer.parts.begun(part):
             break
-        treated = [arms[name] for name in names] + ([same_as(control or lab.control(lab.metric))] if aa else [])
-        fixed = lab.fixed(known, Heat(blocks, heat.pairs), len(treated))
-        budget_s = SECONDS_SPARE * max(0.0, until_s - lab.clock.spent_s())
+        treated = [arms[name] for name in names] + ([same_as(control or measurer.control(measurer.metric))] if aa else [])
+        fixed = measurer.fixed(known, Batch(blocks, batch.pairs), len(treated))
+        budget_s = SECONDS_SPARE * max(0.0, until_s - measurer.clock.spent_s())
 
         def make(part: str = part, treated: Sequence[Arm] = treated, fixed: FixedBlocks = fixed, budget_s: float = budget_s) -> Plan:
-            return lab.plan(part, treated, metric=lab.metric, budget_s=budget_s, control=control, fixed=fixed)
+            return measurer.plan(part, treated, metric=measurer.metric, budget_s=budget_s, control=control, fixed=fixed)
 
-        heats = heats.with_state(lab.parts.measure(part, make))
-        wanted = set(still_open(heats)) - heats.invalid.keys()
+        batches = batches.with_state(measurer.parts.measure(part, make))
+        wanted = set(still_open(batches)) - batches.invalid.keys()
         names = [name for name in names if name in wanted]
-        heat = Heat(max(1, first.blocks // LATER_HEATS), first.pairs)
-    return heats
+        batch = Batch(max(1, first.blocks // LATER_BATCHES), first.pairs)
+    return batches
 
 
 def same_as(control: Arm) -> Arm:

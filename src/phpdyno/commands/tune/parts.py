@@ -50,15 +50,16 @@ class TuneClock:
 
 
 class Parts:
-    """Measures plans on one ground. What the control answers is learnt once for all of them."""
+    """Measures plans on one search state. What the control answers is learnt once for all of
+    them."""
 
     def __init__(
-        self, run: Path, ground: Environment, gate: AnswerCheck, *, argv: Sequence[str], clock: TuneClock, progress: Progress
+        self, run: Path, search_state: Environment, answer_check: AnswerCheck, *, argv: Sequence[str], clock: TuneClock, progress: Progress
     ) -> None:
         self.taken: list[TunePart] = []
         self._run = run
-        self._ground = ground
-        self._gate = gate
+        self._search_state = search_state
+        self._answer_check = answer_check
         self._argv = tuple(argv)
         self._clock = clock
         self._progress = progress
@@ -88,12 +89,12 @@ class Parts:
     def look_before(self, arm: Arm, workload: Workload) -> ReachedFor | None:
         """What an arm reaches for, told to the onlooker; None where nobody looks. Never a
         failure."""
-        return look_before(self._ground.stage, arm, workload, progress=self._progress)
+        return look_before(self._search_state.stage, arm, workload, progress=self._progress)
 
     def loaded_scripts(self, arm: Arm, plan: Plan) -> tuple[str, ...]:
         """Scripts of the app that an arm has cached once every target was asked for, relative to
         the app's root. Raises DynoError."""
-        stage = self._ground.stage
+        stage = self._search_state.stage
         self._progress.phase("looking which scripts the app loads")
         instances = stage.start([arm])
         try:
@@ -101,9 +102,11 @@ class Parts:
             if not isinstance(instance, Instance):
                 return ()
             (panel,) = plan.panels()
-            lane = driven_instance(instance, stage, panel, workload=plan.workload, transport=plan.transport, lengths=self._gate.lengths)
+            driven = driven_instance(
+                instance, stage, panel, workload=plan.workload, transport=plan.transport, lengths=self._answer_check.lengths
+            )
             for target in range(len(plan.workload.targets)):
-                lane.driver.fetch(target)
+                driven.driver.fetch(target)
             return instance.read_scripts(instance.app.real_root)
         finally:
             stage.stop(instances)
@@ -118,7 +121,7 @@ class Parts:
         return RunState(plan)
 
     def _go_on(self, state: RunState, name: str) -> None:
-        place, ground = self._run / name, self._ground
+        place, search_state = self._run / name, self._search_state
         dropped = drop_cut_off_line(place / FILE)
         start = time.monotonic()
         with (
@@ -127,9 +130,11 @@ class Parts:
         ):
             if state.host is not None:
                 journal.append(Incident(state.next_block, "", "resumed", "an unfinished last line was dropped" if dropped else "whole"))
-            journal.append(ground.preflight)
+            journal.append(search_state.preflight)
             progress = PartProgress(self._progress, name, self._clock)
-            Runner(state, ground.stage, ground.meters, journal, run=place, progress=progress, gate=self._gate).measure()
+            Runner(
+                state, search_state.stage, search_state.meters, journal, run=place, progress=progress, answer_check=self._answer_check
+            ).measure()
         broken = [each for each in state.plan.treatments if each.name not in state.verdicts]
         if broken:
             raise DynoError("a comparison ended without a verdict", where=str(place))

@@ -11,7 +11,7 @@ from msgspec import structs
 from phpdyno import __version__
 from phpdyno.commands.tune.builds import build_candidates, fitting_builds
 from phpdyno.commands.tune.bundle import make_tune_bundle
-from phpdyno.commands.tune.lab import TuneMeasurer
+from phpdyno.commands.tune.measurer import TuneMeasurer
 from phpdyno.commands.tune.parts import TuneChanged, spent_in_parts
 from phpdyno.commands.tune.session import TuneSubject, laboratory, subject_of
 from phpdyno.commands.tune.stages.loaded import Loaded
@@ -50,11 +50,11 @@ def tune(asked: TuneRequest, *, runs: Path, argv: Sequence[str], progress: Progr
         subject = structs.replace(subject, asked=structs.replace(asked, builds=builds))
     with MeasuringLock():
         run = make_run_dir(runs, COMMAND, subject.definition.name)
-        with laboratory(subject, run, argv=argv, progress=progress) as (lab, preflight):
+        with laboratory(subject, run, argv=argv, progress=progress) as (measurer, preflight):
             for note in subject.maker.reader.notes:
                 progress.note(note)
-            reached = lab.parts.look_before(subject.controls[0], lab.app.workload)
-            Tuning(run, _new(subject, lab, preflight, argv, reached), lab, progress).go()
+            reached = measurer.parts.look_before(subject.controls[0], measurer.app.workload)
+            Tuning(run, _new(subject, measurer, preflight, argv, reached), measurer, progress).go()
     return run
 
 
@@ -70,28 +70,31 @@ def resume_tune(run: Path, *, progress: Progress) -> Path:
     spent_s = max(record.spent_s, spent_in_parts(run))
     with (
         MeasuringLock(),
-        laboratory(subject, run, argv=record.argv, progress=progress, before_s=spent_s, memory_kib=record.memory_kib) as (lab, preflight),
+        laboratory(subject, run, argv=record.argv, progress=progress, before_s=spent_s, memory_kib=record.memory_kib) as (
+            measurer,
+            preflight,
+        ),
     ):
-        refuse_changed_tune(record, subject, lab, preflight)
-        Tuning(run, record, lab, progress).go()
+        refuse_changed_tune(record, subject, measurer, preflight)
+        Tuning(run, record, measurer, progress).go()
     return run
 
 
-def _new(subject: TuneSubject, lab: TuneMeasurer, preflight: Preflight, argv: Sequence[str], reached: ReachedFor | None) -> TuneRecord:
+def _new(subject: TuneSubject, measurer: TuneMeasurer, preflight: Preflight, argv: Sequence[str], reached: ReachedFor | None) -> TuneRecord:
     return TuneRecord(
         schema=TUNE_SCHEMA,
         phpdyno=__version__,
         started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         argv=tuple(argv),
         asked=subject.asked,
-        app=lab.app.name,
-        app_version=lab.app.version,
+        app=measurer.app.name,
+        app_version=measurer.app.version,
         control=subject.controls[0],
         host=preflight.host,
         warnings=preflight.warnings,
         notes=tuple(subject.maker.reader.notes),
-        memory_kib=lab.memory_kib,
-        based_on=digests_of(lab.live),
+        memory_kib=measurer.memory_kib,
+        based_on=digests_of(measurer.live),
         reached=reached,
     )
 
@@ -101,11 +104,11 @@ def digests_of(live: Imported | None) -> dict[str, str]:
     return {path: hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest() for path, text in live.basis.items()} if live else {}
 
 
-def refuse_changed_tune(before: TuneRecord, subject: TuneSubject, lab: TuneMeasurer, preflight: Preflight) -> None:
+def refuse_changed_tune(before: TuneRecord, subject: TuneSubject, measurer: TuneMeasurer, preflight: Preflight) -> None:
     """What was measured on another control, app or host may not be mixed with the rest. Raises
     DynoError."""
     refuse_another_host(before.host, preflight.host)
-    if before.app_version != lab.app.version:
+    if before.app_version != measurer.app.version:
         raise DynoError("the app has changed since this tune began", where=before.app, next_step="start a new one")
     now = subject.controls[0]
     if before.control.settings != now.settings:
@@ -113,7 +116,7 @@ def refuse_changed_tune(before: TuneRecord, subject: TuneSubject, lab: TuneMeasu
     if before.control.php.identity != now.php.identity:
         what = f"PHP {now.php.version} or one of its extensions is not the one that this tune began with ({before.control.php.version})"
         raise DynoError(what, where=now.php.fpm, next_step="start a new one")
-    files = digests_of(lab.live) if before.based_on else {}
+    files = digests_of(measurer.live) if before.based_on else {}
     for path in sorted(before.based_on.keys() | files.keys()):
         if before.based_on.get(path) != files.get(path):
             raise DynoError("this file of the running pool has changed since this tune began", where=path, next_step="start a new one")
@@ -122,10 +125,10 @@ def refuse_changed_tune(before: TuneRecord, subject: TuneSubject, lab: TuneMeasu
 class Tuning:
     """One session of a tune: walks its stages, keeps what is found, and how it ended."""
 
-    def __init__(self, run: Path, record: TuneRecord, lab: TuneMeasurer, progress: Progress) -> None:
+    def __init__(self, run: Path, record: TuneRecord, measurer: TuneMeasurer, progress: Progress) -> None:
         self.record = record
         self._run = run
-        self._lab = lab
+        self._measurer = measurer
         self._progress = progress
 
     def go(self) -> None:
@@ -151,41 +154,41 @@ class Tuning:
             raise
 
     def _write_bundle(self, found: Found) -> None:
-        lab = self._lab
-        under_load = lab.live or lab.metric == "throughput" or any(each.decision == "adopted" for each in found.loaded)
+        measurer = self._measurer
+        under_load = measurer.live or measurer.metric == "throughput" or any(each.decision == "adopted" for each in found.loaded)
         make_tune_bundle(
             self._run / BUNDLE,
             self._run.name,
             self.record,
             found,
-            control=lab.settings("throughput" if under_load else "cpu"),
-            live=lab.live,
-            preload=preload_text(found.preload, lab.app.original) if PRELOAD in found.settings else "",
-            preload_root=str(lab.app.original or ""),
+            control=measurer.settings("throughput" if under_load else "cpu"),
+            live=measurer.live,
+            preload=preload_text(found.preload, measurer.app.original) if PRELOAD in found.settings else "",
+            preload_root=str(measurer.app.original or ""),
         )
 
     def _stages(self) -> Found:
-        lab, tell = self._lab, self._progress.note
+        measurer, tell = self._measurer, self._progress.note
         begun = self.record.found
         # What follows from the parts is found again on the way; what was promised stands.
         planned = begun.broken or begun.screening
         fresh = Found(scripts=begun.scripts, plan=begun.plan, times=begun.times, screening=planned)
-        search = TuneSearch(lab, self.record.host, fresh, keep=self._keep, tell=tell)
+        search = TuneSearch(measurer, self.record.host, fresh, keep=self._keep, tell=tell)
         seen = search.look()
-        ground = search.try_each(seen, (*build_candidates(lab.asked.builds), *find_preload(search, seen)))
-        numbers = numbers_for(ground, self._lab.asked.knobs)
-        ground = search.plan(ground, numeric=bool(numbers))
-        winner = search.race(*screen_all(search, ground)) if ground.factors else Winner((), None)
-        winner = with_numbers(search, ground, winner, numbers)
-        adopted = ProofStage(search, ground.known).prove(winner)
+        search_state = search.try_each(seen, (*build_candidates(measurer.asked.builds), *find_preload(search, seen)))
+        numbers = numbers_for(search_state, self._measurer.asked.knobs)
+        search_state = search.plan(search_state, numeric=bool(numbers))
+        winner = search.race(*screen_all(search, search_state)) if search_state.factors else Winner((), None)
+        winner = with_numbers(search, search_state, winner, numbers)
+        adopted = ProofStage(search, search_state.known).prove(winner)
         search.take(settings=adopted)
-        loaded = Loaded(search, ground.known, adopted).decide(ground.loaded)
+        loaded = Loaded(search, search_state.known, adopted).decide(search_state.loaded)
         search.take(settings={**adopted, **loaded})
         return search.found
 
     def _keep(self, found: Found) -> None:
-        lab = self._lab
-        self.record = structs.replace(self.record, found=found, parts=tuple(lab.parts.taken), spent_s=lab.clock.spent_s())
+        measurer = self._measurer
+        self.record = structs.replace(self.record, found=found, parts=tuple(measurer.parts.taken), spent_s=measurer.clock.spent_s())
         write_tune(self._run, self.record)
 
     def _end(self, outcome: Outcome, detail: str = "") -> None:

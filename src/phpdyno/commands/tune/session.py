@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.apps.source import App
-from phpdyno.commands.tune.lab import Bases, Maker, TunedApp, TuneMeasurer
+from phpdyno.commands.tune.measurer import Bases, Maker, TunedApp, TuneMeasurer
 from phpdyno.commands.tune.parts import Parts, TuneClock
 from phpdyno.config.nearest import suggestion
 from phpdyno.drive.descriptors import require_descriptors
@@ -95,7 +95,7 @@ def laboratory(
         app = prepare_commits(definition, app, subject.controls, supervisor, progress.phase).get(CONTROL, app)
         clock = TuneClock(asked.budget_s, before_s)
         progress.phase("starting")
-        ground = open_environment(
+        search_state = open_environment(
             stack,
             app,
             supervisor,
@@ -104,9 +104,9 @@ def laboratory(
             workers=asked.loaded_concurrency,
             max_steal=MAX_STEAL,
         )
-        tell_first(ground.preflight.warnings, progress)
+        tell_first(search_state.preflight.warnings, progress)
         described = TunedApp(app.name, app.version, workload_for(asked.workload, app.workload), app.original)
-        parts = Parts(run, ground, AnswerCheck(described.workload), argv=argv, clock=clock, progress=progress)
+        parts = Parts(run, search_state, AnswerCheck(described.workload), argv=argv, clock=clock, progress=progress)
         memory_kib = memory_kib or SmallFiles().kib("/proc/meminfo", "MemAvailable") or 0
-        with on_cores(ground.stage.cores.helpers):
-            yield TuneMeasurer(asked, described, subject.maker, parts, clock, memory_kib=memory_kib), ground.preflight
+        with on_cores(search_state.stage.cores.helpers):
+            yield TuneMeasurer(asked, described, subject.maker, parts, clock, memory_kib=memory_kib), search_state.preflight

@@ -94,7 +94,7 @@ class AnswerCheck:
             self.lengths[target.label] = length_class(self._expectation.length_range(index))
         return self._known.compare([several[0] for several in answers]).targets
 
-    def check(self, lane: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> Comparison:
+    def check(self, driven: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> Comparison:
         """What one arm has answered to every target once, compared with the control's answers.
 
         `at_once`: it was asked while others were. An answer that differs only then is noted in
@@ -102,18 +102,18 @@ class AnswerCheck:
         on, an arm whose first answer always differs is found when it has differed in two blocks one
         after the other. Raises RequestFailed where it gave no answer.
         """
-        answers = [self._judged(lane, control, index, response, at_once=at_once) for index, response in enumerate(given)]
+        answers = [self._judged(driven, control, index, response, at_once=at_once) for index, response in enumerate(given)]
         return self._known.compare(answers)  # not before: asking may extend what is known
 
-    def _judged(self, lane: DrivenInstance, control: DrivenInstance, index: int, response: Response, *, at_once: bool) -> Answer:
-        first = self.complete(lane, index, response, at_once=at_once)
+    def _judged(self, driven: DrivenInstance, control: DrivenInstance, index: int, response: Response, *, at_once: bool) -> Answer:
+        first = self.complete(driven, index, response, at_once=at_once)
         found = self._known.differs(index, first)
-        here = (lane.instance.arm.name, index)
+        here = (driven.instance.arm.name, index)
         if not found:
             self._once.discard(here)
             return first
         before = self._known
-        alone = self._ask(lane, control, index)
+        alone = self._ask(driven, control, index)
         if self._known is not before or self._known.differs(index, alone):
             return alone
         if at_once:
@@ -121,44 +121,44 @@ class AnswerCheck:
             return alone
         # Where the control by now differs as well, the mask learns that instead of blaming the arm.
         if self._relearn(control, index):
-            return self._ask(lane, control, index)
+            return self._ask(driven, control, index)
         if here in self._once:
             return first
         self._once.add(here)
         self._passing.append(f"{self._workload.targets[index].label} differed in a first answer, and not when it was asked again: {found}")
         return alone
 
-    def complete(self, lane: DrivenInstance, index: int, response: Response, *, at_once: bool) -> Answer:
+    def complete(self, driven: DrivenInstance, index: int, response: Response, *, at_once: bool) -> Answer:
         """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended`
         too."""
         try:
-            return _complete(lane, self._workload.targets[index].label, response)
+            return _complete(driven, self._workload.targets[index].label, response)
         except RequestFailed as failure:
             if at_once:
                 self.contended = failure.what
             raise
 
-    def still_differs(self, lane: DrivenInstance, control: DrivenInstance, turn: int) -> str:
+    def still_differs(self, driven: DrivenInstance, control: DrivenInstance, turn: int) -> str:
         """One target, another at every turn, asked of an arm that was equal before; what differs
         again and again, or ''."""
         index = turn % len(self._workload.targets)
         label = self._workload.targets[index].label
-        answer = self._ask(lane, control, index)  # first: it may extend what is known
+        answer = self._ask(driven, control, index)  # first: it may extend what is known
         found = self._known.differs(index, answer)
         if not found:
             return ""
         for _ in range(ASKED_AGAIN):
-            again = self._known.differs(index, self._ask(lane, control, index))
+            again = self._known.differs(index, self._ask(driven, control, index))
             if again and self._known.differs(index, answer):
                 return f"{label}: {again}"
         if self._known.differs(index, answer):
             self._passing.append(f"{label} differed once in {ASKED_AGAIN + 1} answers after a block: {found}")
         return ""
 
-    def differing(self, lane: DrivenInstance, control: DrivenInstance, index: int) -> Differing | None:
+    def differing(self, driven: DrivenInstance, control: DrivenInstance, index: int) -> Differing | None:
         """Ask an arm for one target; what is wrong with that very answer, None where nothing is.
         Raises RequestFailed where it gives none."""
-        answer = _fetch(lane, index, self._workload.targets[index].label)
+        answer = _fetch(driven, index, self._workload.targets[index].label)
         found = self._known.differs(index, answer)
         if found and self._relearn(control, index):
             found = self._known.differs(index, answer)
@@ -166,7 +166,7 @@ class AnswerCheck:
             return None
         if invalid := self._known.fault(index, answer) or self._outside(index, answer):
             return Differing(invalid, lasting=True)
-        again = self._known.differs(index, self._ask(lane, control, index))
+        again = self._known.differs(index, self._ask(driven, control, index))
         return Differing(again or found, lasting=again is not None)
 
     def _outside(self, index: int, answer: Answer) -> str:
@@ -175,13 +175,13 @@ class AnswerCheck:
         bounds, size = self.lengths[self._workload.targets[index].label], len(answer.body)
         return "" if bounds.least <= size <= bounds.most else f"{size} bytes where {bounds.least} to {bounds.most} are expected"
 
-    def _ask(self, lane: DrivenInstance, control: DrivenInstance, index: int) -> Answer:
+    def _ask(self, driven: DrivenInstance, control: DrivenInstance, index: int) -> Answer:
         """One answer. Where it differs and the control by now differs from itself as well (a clock,
         a counter), the mask learns that."""
         label = self._workload.targets[index].label
-        answer = _fetch(lane, index, label)
+        answer = _fetch(driven, index, label)
         if self._known.differs(index, answer) and self._relearn(control, index):
-            answer = _fetch(lane, index, label)
+            answer = _fetch(driven, index, label)
         return answer
 
     def _relearn(self, control: DrivenInstance, index: int) -> bool:
@@ -196,14 +196,14 @@ class AnswerCheck:
         return True
 
 
-def _fetch(lane: DrivenInstance, index: int, label: str) -> Answer:
-    return _complete(lane, label, lane.driver.fetch(index))
+def _fetch(driven: DrivenInstance, index: int, label: str) -> Answer:
+    return _complete(driven, label, driven.driver.fetch(index))
 
 
-def _complete(lane: DrivenInstance, label: str, response: Response) -> Answer:
+def _complete(driven: DrivenInstance, label: str, response: Response) -> Answer:
     if OUTCOMES[response.outcome] not in COMPLETE:
         detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
-        raise RequestFailed(lane.instance, f"{label} gets no answer: {detail}")
+        raise RequestFailed(driven.instance, f"{label} gets no answer: {detail}")
     return answer_of(response)
 
 

@@ -1,4 +1,4 @@
-"""A lane for an instance: the driver that its transport wants."""
+"""A driven instance for an instance: the driver that its transport wants."""
 
 from collections.abc import Mapping
 
@@ -20,8 +20,8 @@ UNLIMITED = 2**62
 
 
 class DrivenConnector(DrivenInstance):
-    """A lane of operations that change what the server holds: each slot finds it as the first one
-    did."""
+    """A driven instance of operations that change what the server holds: each slot finds it as the
+    first one did."""
 
     def __init__(self, instance: ConnectorInstance | CeilingInstance, driver: ConnectorDriver | CeilingDriver) -> None:
         super().__init__(instance, driver)

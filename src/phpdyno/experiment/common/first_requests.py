@@ -22,34 +22,36 @@ HOME_S = 10.0
 POLL_S = 0.001
 
 
-def make_first_requests(lanes: Sequence[DrivenInstance], targets: int, cores: Cores, *, at_once: bool = True) -> list[list[Response]]:
-    """Ask every lane for every target once; the answers by lane and target.
+def make_first_requests(
+    driven_instances: Sequence[DrivenInstance], targets: int, cores: Cores, *, at_once: bool = True
+) -> list[list[Response]]:
+    """Ask every driven instance for every target once; the answers by driven instance and target.
 
-    Several lanes `at_once`: meanwhile the instances may use all cores that share the memory of the
-    measured ones (a page stays where it was first touched), and are back on the measured cores
-    afterwards. One request at a time otherwise, and where there is one core.
+    Several driven instances `at_once`: meanwhile the instances may use all cores that share the
+    memory of the measured ones (a page stays where it was first touched), and are back on the
+    measured cores afterwards. One request at a time otherwise, and where there is one core.
 
     Raises ArmFailed for an instance whose processes do not come back.
     """
     if not at_once:
-        return [_first_answers(lane, targets) for lane in lanes]
+        return [_first_answers(driven, targets) for driven in driven_instances]
     with contextlib.ExitStack() as stack:
-        for lane in lanes:
-            stack.enter_context(_spread(lane.instance, near(cores), cores.measured))
+        for driven in driven_instances:
+            stack.enter_context(_spread(driven.instance, near(cores), cores.measured))
         threads = ThreadPoolExecutor(max_workers=len({*cores.measured, *cores.helpers}))
         try:
-            return list(threads.map(lambda lane: _first_answers(lane, targets), lanes))
+            return list(threads.map(lambda driven: _first_answers(driven, targets), driven_instances))
         finally:
             # When we are interrupted, the end of its servers ends a request that hangs.
             threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _first_answers(lane: DrivenInstance, targets: int) -> list[Response]:
+def _first_answers(driven: DrivenInstance, targets: int) -> list[Response]:
     """A fresh instance's answer to every target. One that hangs is asked no further: each request
     would wait for half a minute, and what it did not answer to the first stands for all."""
     given: list[Response] = []
     for target in range(targets):
-        given.append(lane.driver.fetch(target))
+        given.append(driven.driver.fetch(target))
         if OUTCOMES[given[-1].outcome] == NO_END:
             return given + [given[-1]] * (targets - len(given))
     return given

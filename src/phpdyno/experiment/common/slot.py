@@ -88,24 +88,24 @@ class SlotReading(Struct, frozen=True):
         return float(self.php_ns) if metric == "cpu" else self.drive_ns * self.samples.outcome.size / max(1, self.valid)
 
 
-def measure_slot(lane: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
+def measure_slot(driven: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
     """Drive `sequence` and read the meters once every worker is idle again: work after the response
     belongs to the request."""
-    lane.start_slot()
+    driven.start_slot()
     meters = (shared.database, shared.host, *shared.services.values())
     before = [meter.read_ns() if meter else 0 for meter in meters]
     start = time.monotonic_ns()
-    driven = time.thread_time_ns()
-    samples = lane.driver.drive(sequence)
+    cpu_ns = time.thread_time_ns()
+    samples = driven.driver.drive(sequence)
     # Threads that the generator adds tell their own; drivers without any have no such column.
-    generator = time.thread_time_ns() - driven + int(getattr(samples, "other_threads_cpu_ns", 0))
-    lane.instance.await_idle()
+    generator = time.thread_time_ns() - cpu_ns + int(getattr(samples, "other_threads_cpu_ns", 0))
+    driven.instance.await_idle()
     end = time.monotonic_ns()
-    php, web = lane.advance()
+    php, web = driven.advance()
     database, host, *services = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
     kinds = failure_kinds(samples)
     drive_ns = int(samples.ended_ns) - int(samples.started_ns)
-    in_flight = min(lane.driver.concurrency, int(sequence.size))
+    in_flight = min(driven.driver.concurrency, int(sequence.size))
     # A failed request has no end to reckon with.
     unfilled = 0 if kinds else unfilled_ns(samples, in_flight)
     return SlotReading(

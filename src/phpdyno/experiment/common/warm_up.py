@@ -54,7 +54,7 @@ NOTHING_DONE = "php-fpm does nothing for these targets (static files?), so its C
 
 
 def warm_up(
-    lane: DrivenInstance,
+    driven: DrivenInstance,
     shared: SharedMeters,
     *,
     metric: Metric,
@@ -77,17 +77,17 @@ def warm_up(
     sequence = once
     deadline = time.monotonic() + CAP_S
     unchanged = idle = 0
-    state = _state_of(lane.instance.read_facts(tuple(env_names))) if served else None
+    state = _state_of(driven.instance.read_facts(tuple(env_names))) if served else None
     while True:
-        reading = _round(lane, shared, sequence, metric)
+        reading = _round(driven, shared, sequence, metric)
         # A process that has just answered may still be on its CPU, and its time is not counted
         # before it leaves it.
         idle = idle + 1 if reading.php_ns <= 0 else 0
         if idle:
             if idle == IDLE_ROUNDS:
-                raise ArmFailed(lane.instance.arm, NOTHING_DONE)
+                raise ArmFailed(driven.instance.arm, NOTHING_DONE)
             continue
-        facts = lane.instance.read_facts(tuple(env_names))
+        facts = driven.instance.read_facts(tuple(env_names))
         wanted = MACHINE_CODE if _compiles(facts) else SCRIPTS
         if state != _state_of(facts):
             unchanged = 0
@@ -103,11 +103,11 @@ def warm_up(
         sequence = np.tile(once, max(1, math.ceil(repeats * len(weights) / len(once))))
 
 
-def _round(lane: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.uint32], metric: Metric) -> SlotReading:
-    lane.begin()
-    reading = measure_slot(lane, shared, sequence)
+def _round(driven: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.uint32], metric: Metric) -> SlotReading:
+    driven.begin()
+    reading = measure_slot(driven, shared, sequence)
     if reading.failures and (metric == "cpu" or reading.valid == 0):
-        raise RequestFailed(lane.instance, f"requests fail during warm-up: {in_words(reading.failures)}")
+        raise RequestFailed(driven.instance, f"requests fail during warm-up: {in_words(reading.failures)}")
     return reading
 
 

@@ -75,20 +75,20 @@ def measure_block(
     throughput) is driven no further. For throughput a treatment that fails far more often than the
     control has failed too: it answers another mix, the cheap part of it.
     """
-    for lane in (control, *treatments.values()):
-        lane.begin()
+    for driven in (control, *treatments.values()):
+        driven.begin()
     before, offset_ns = read_each(cores=cores), _clock_offset_ns()
     done: list[PairReading] = []
     failed: dict[str, str] = {}
     for pair in schedule:
         if pair.treatment in failed:
             continue
-        lanes = (control, treatments[pair.treatment]) if pair.control_first else (treatments[pair.treatment], control)
+        driven_instances = (control, treatments[pair.treatment]) if pair.control_first else (treatments[pair.treatment], control)
         for turn in pair.opening:
-            for lane in lanes:
+            for driven in driven_instances:
                 # Warms what an idle spell cooled; a failure shows again in the pair itself.
-                measure_slot(lane, shared, turn)
-        first, second = (measure_slot(lane, shared, pair.sequence) for lane in lanes)
+                measure_slot(driven, shared, turn)
+        first, second = (measure_slot(driven, shared, pair.sequence) for driven in driven_instances)
         reading = PairReading(pair, first, second) if pair.control_first else PairReading(pair, second, first)
         if _failed(reading.control, metric):
             failed[control.instance.arm.name] = in_words(reading.control.failures)
@@ -104,7 +104,7 @@ def measure_block(
     step_s = (_clock_offset_ns() - offset_ns) / 1e9
     steal = stolen_over(before, read_each(cores=cores))
     # Half a millisecond for each worker, after the last slot.
-    held = {name: lane.instance.worker_kib() for name, lane in {CONTROL: control, **treatments}.items()}
+    held = {name: driven.instance.worker_kib() for name, driven in {CONTROL: control, **treatments}.items()}
     return BlockReading(tuple(done), failed, steal, step_s, {name: kib for name, kib in held.items() if kib is not None})
 
 

@@ -32,8 +32,8 @@ ROUNDS = 50
 class Demand(Struct, frozen=True):
     """What the seconds of a panel follow from: its load, alpha of a treatment, `request_wall_ns` by
     arm; seconds until one further instance of the control runs (`up_s`) and is warm from then on
-    (`warm_s`), and until a whole crew is (`overhead_s`); the slot length that was asked for, in
-    requests, and nanoseconds of the shortest slot that its driver can measure."""
+    (`warm_s`), and until a whole instance set is (`overhead_s`); the slot length that was asked
+    for, in requests, and nanoseconds of the shortest slot that its driver can measure."""
 
     metric: Metric
     concurrency: int

@@ -29,7 +29,7 @@ from phpdyno.server_files.php import most_workers
 MOST_TRACE = 4096
 SLOTS_PER_TARGET = 20
 CHEAPER = 0.85
-"""Starting several crews at once has to save more than the estimate scatters by."""
+"""Starting several instance sets at once has to save more than the estimate scatters by."""
 MOST_ALIVE = 4
 MEMORY_SHARE = 0.5
 INSTANCE_KIB = 200 * 1024
@@ -54,8 +54,8 @@ class Calibration(Struct, frozen=True):
 
 class Calibrator(Struct, frozen=True):
     """What calibrating a panel needs: what starts further instances of the control, its part of the
-    budget, how many A/A blocks, how long the first crew took to start, and how many requests a slot
-    may have for the blocks to fit."""
+    budget, how many A/A blocks, how long the first instance set took to start, and how many
+    requests a slot may have for the blocks to fit."""
 
     starter: InstanceSetStart
     shared: SharedMeters
@@ -65,43 +65,45 @@ class Calibrator(Struct, frozen=True):
     up_s: float
     most_requests: int
 
-    def calibrate(self, crew: InstanceSet) -> Calibration:
+    def calibrate(self, instance_set: InstanceSet) -> Calibration:
         """Measure. Raises RequestFailed when the control fails meanwhile."""
         began = time.monotonic()
         log, panel = self.starter.log, self.starter.panel
-        warm = crew.warm[panel.control.name]
-        wall_ns = self._settled_wall_ns(crew.control, warm.request_wall_ns)
+        warm = instance_set.warm[panel.control.name]
+        wall_ns = self._settled_wall_ns(instance_set.control, warm.request_wall_ns)
         spend_s = calibration_s(self.budget_s)
         log.phase("calibrating: slot length")
-        slot_overhead_s = self._slot_overhead_s(crew.control)
+        slot_overhead_s = self._slot_overhead_s(instance_set.control)
         trace_s = TRACE_SHARE * spend_s
-        slot = fixed_slot(log.plan.slot_requests, panel, wall_ns, trace_s) or self._trace(crew.control, wall_ns, slot_overhead_s, trace_s)
-        aa, each_up_s = self._aa(crew, slot, wall_ns, spend_s - trace_s)
+        slot = fixed_slot(log.plan.slot_requests, panel, wall_ns, trace_s) or self._trace(
+            instance_set.control, wall_ns, slot_overhead_s, trace_s
+        )
+        aa, each_up_s = self._aa(instance_set, slot, wall_ns, spend_s - trace_s)
         # Driving takes longer than serving where requests are tiny, and the few requests of a
         # warm-up are dear: plan with what the A/A slots really took.
         driven_ns = sum(each.control.drive_ns for each in aa) / sum(each.control.requests for each in aa) * panel.concurrency
         stretch = driven_ns / warm.request_wall_ns
-        arms = 1 + len(crew.treatments)
-        alive = self._alive(self.up_s / arms, each_up_s, crew)
+        arms = 1 + len(instance_set.treatments)
+        alive = self._alive(self.up_s / arms, each_up_s, instance_set)
         up_s = each_up_s * arms if alive > 1 else self.up_s
         return Calibration(
             slot=slot,
             aa=tuple(aa),
-            timing=Timing(up_s + crew.took_s, slot_overhead_s, alive),
-            request_wall_ns={name: round(stretch * crew.warm[name].request_wall_ns) for name in crew.lanes},
+            timing=Timing(up_s + instance_set.took_s, slot_overhead_s, alive),
+            request_wall_ns={name: round(stretch * instance_set.warm[name].request_wall_ns) for name in instance_set.driven_instances},
             control_cpu_ns=warm.request_cpu_ns,
             took_s=time.monotonic() - began,
         )
 
     # ---- slot length --------------------------------------------------------------------------
 
-    def _slot_overhead_s(self, lane: DrivenInstance) -> float:
+    def _slot_overhead_s(self, driven: DrivenInstance) -> float:
         """What a slot takes besides its requests: reading the meters, waiting for idle workers."""
         sequence = np.zeros(1, dtype=np.uint32)
-        seen = [self._timed(lane, sequence) for _ in range(3)]
+        seen = [self._timed(driven, sequence) for _ in range(3)]
         return float(np.median(seen))
 
-    def _settled_wall_ns(self, lane: DrivenInstance, warm_wall_ns: int) -> int:
+    def _settled_wall_ns(self, driven: DrivenInstance, warm_wall_ns: int) -> int:
         """Service time of a request once it is repeated. Warm-up ends as soon as nothing changes,
         so that slots sized by it would be too short for an app that is much faster than its first
         requests. Of an app so slow that few fit into the time, warm-up's stands."""
@@ -110,35 +112,35 @@ class Calibrator(Struct, frozen=True):
         if self.starter.panel.concurrency > 1 or count < len(weights):
             return warm_wall_ns
         sequence = deal(np.random.Generator(np.random.PCG64(self.starter.log.plan.seed + SEED)), weights, count)
-        reading = measure_slot(lane, self.shared, sequence)
+        reading = measure_slot(driven, self.shared, sequence)
         if reading.failures:
-            raise failed(lane, in_words(reading.failures))
+            raise failed(driven, in_words(reading.failures))
         return max(1, reading.drive_ns // count)
 
-    def _timed(self, lane: DrivenInstance, sequence: NDArray[np.uint32]) -> float:
+    def _timed(self, driven: DrivenInstance, sequence: NDArray[np.uint32]) -> float:
         start = time.monotonic_ns()
-        reading = measure_slot(lane, self.shared, sequence)
+        reading = measure_slot(driven, self.shared, sequence)
         return max(0.0, (time.monotonic_ns() - start - reading.drive_ns) / 1e9)
 
-    def _trace(self, lane: DrivenInstance, request_wall_ns: int, slot_overhead_s: float, spend_s: float) -> SlotChoice:
+    def _trace(self, driven: DrivenInstance, request_wall_ns: int, slot_overhead_s: float, spend_s: float) -> SlotChoice:
         """One instance, slot after slot; each base slot's cost relative to what its targets cost on
         average."""
-        base = base_requests(request_wall_ns, lane.driver.least_slot_ns)
+        base = base_requests(request_wall_ns, driven.driver.least_slot_ns)
         count = math.ceil(spend_s / (base * request_wall_ns / 1e9 + slot_overhead_s))
         count = min(MOST_TRACE, max(LEAST_TRACE, count))
         weights = [target.weight for target in self.starter.log.plan.workload.targets]
         generator = np.random.Generator(np.random.PCG64(self.starter.log.plan.seed + SEED))
         sequences = deal(generator, weights, count * base).reshape(count, base)
-        lane.begin()
+        driven.begin()
         costs = []
         for sequence in sequences:
-            reading = measure_slot(lane, self.shared, sequence)
+            reading = measure_slot(driven, self.shared, sequence)
             if reading.failures:
-                raise failed(lane, in_words(reading.failures))
+                raise failed(driven, in_words(reading.failures))
             costs.append(float(reading.php_ns))
             self.starter.log.tick()
         if not any(costs):
-            raise failed(lane, "nothing of the mix costs PHP anything")
+            raise failed(driven, "nothing of the mix costs PHP anything")
         expected = _expected(np.asarray(costs), sequences, len(weights))
         return choose_slot(
             costs,
@@ -151,15 +153,15 @@ class Calibrator(Struct, frozen=True):
 
     # ---- noise --------------------------------------------------------------------------------
 
-    def _aa(self, crew: InstanceSet, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
+    def _aa(self, instance_set: InstanceSet, slot: SlotChoice, request_wall_ns: int, spend_s: float) -> tuple[list[Observation], float]:
         """A/A blocks, each on a pair of the control's instances of its own, as many at once as
         memory holds; and the seconds that one of several started at once took."""
         log, panel, blocks = self.starter.log, self.starter.panel, self.aa_blocks
         pair_s = 2.0 * slot.requests * request_wall_ns / 1e9 / panel.concurrency
         pairs = max(LEAST_PAIRS[panel.metric], int(spend_s / blocks / pair_s))
         log.phase("calibrating: A/A blocks")
-        first = crew.control
-        held = instance_kib(panel.control, crew.warm[panel.control.name].facts, first.instance.worker_kib())
+        first = instance_set.control
+        held = instance_kib(panel.control, instance_set.warm[panel.control.name].facts, first.instance.worker_kib())
         found: list[Observation] = []
         up_s, started = 0.0, 0
         for numbers in portions(blocks, that_fit(2 * held, _free_kib())):
@@ -168,12 +170,12 @@ class Calibrator(Struct, frozen=True):
             with self._more(2 * len(numbers) - (0 in numbers)) as instances:
                 up_s += time.monotonic() - began
                 started += len(instances)
-                fresh = [self.starter.lane(instance) for instance in instances]
+                fresh = [self.starter.driven(instance) for instance in instances]
                 self.starter.make_first_requests(fresh)
-                for lane in fresh:
-                    self.starter.warm(lane, asked=True)
-                lanes = [first, *fresh] if 0 in numbers else fresh
-                beside = zip(numbers, lanes[::2], lanes[1::2], strict=True)
+                for driven in fresh:
+                    self.starter.warm(driven, asked=True)
+                driven_instances = [first, *fresh] if 0 in numbers else fresh
+                beside = zip(numbers, driven_instances[::2], driven_instances[1::2], strict=True)
                 found += [self._aa_block(number, one, other, slot, pairs) for number, one, other in beside]
         # Steal comes and goes; a generator that cannot keep up stays so.
         if all(each.lag_fraction > log.plan.limits_of(panel.metric).lag for each in found):
@@ -217,22 +219,25 @@ class Calibrator(Struct, frozen=True):
         finally:
             self.stage.stop(instances)
 
-    def _alive(self, alone_s: float, each_up_s: float, crew: InstanceSet) -> int:
-        """How many crews to start at once: several where that is cheaper per instance and they fit
-        into the memory beside this one."""
+    def _alive(self, alone_s: float, each_up_s: float, instance_set: InstanceSet) -> int:
+        """How many instance sets to start at once: several where that is cheaper per instance and
+        they fit into the memory beside this one."""
         if each_up_s > CHEAPER * alone_s:
             return 1
-        return crews_that_fit(crew, _free_kib())
+        return sets_that_fit(instance_set, _free_kib())
 
 
 def _free_kib() -> int:
     return SmallFiles().kib("/proc/meminfo", "MemAvailable") or 0
 
 
-def crews_that_fit(crew: InstanceSet, free_kib: int) -> int:
-    """How many crews like the one that is up may be up at once, one at least, with so much memory
-    free beside it."""
-    held = (instance_kib(each.instance.arm, crew.warm[name].facts, each.instance.worker_kib()) for name, each in crew.lanes.items())
+def sets_that_fit(instance_set: InstanceSet, free_kib: int) -> int:
+    """How many instance sets like the one that is up may be up at once, one at least, with so much
+    memory free beside it."""
+    held = (
+        instance_kib(each.instance.arm, instance_set.warm[name].facts, each.instance.worker_kib())
+        for name, each in instance_set.driven_instances.items()
+    )
     return min(MOST_ALIVE, that_fit(sum(held), free_kib))
 
 
@@ -255,9 +260,9 @@ def instance_kib(arm: Arm, facts: WorkerFacts, worker_kib: int | None) -> int:
     return max(INSTANCE_KIB, shared_kib + most_workers(arm) * (worker_kib or 0))
 
 
-def failed(lane: DrivenInstance, words: str) -> RequestFailed:
+def failed(driven: DrivenInstance, words: str) -> RequestFailed:
     """Requests that failed while calibrating."""
-    return RequestFailed(lane.instance, f"calibrating: {words}")
+    return RequestFailed(driven.instance, f"calibrating: {words}")
 
 
 def _expected(costs: NDArray[np.float64], sequences: NDArray[np.uint32], targets: int) -> NDArray[np.float64]:

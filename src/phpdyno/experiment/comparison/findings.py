@@ -52,13 +52,13 @@ class Findings:
         metric = self.log.plan.metric_of(arm.name)
         self.log.record(Concluded(Verdict(arm.name, "invalid", reason=why, proofs=proofs, metric=metric)))
 
-    def take_failures(self, block: int, failed: Mapping[str, str], lanes: Mapping[str, DrivenInstance]) -> None:
+    def take_failures(self, block: int, failed: Mapping[str, str], driven_instances: Mapping[str, DrivenInstance]) -> None:
         """Requests that failed while measuring, by arm: one that crashed, or fails too often, is
         invalid."""
         if failed:
             self.require_database()
         for name, words in failed.items():
-            self.count_failure(block, RequestFailed(lanes[name].instance, words))
+            self.count_failure(block, RequestFailed(driven_instances[name].instance, words))
 
     def count_failure(self, block: int, failure: RequestFailed) -> None:
         """One more block in which an arm failed; several failures of one block count once."""

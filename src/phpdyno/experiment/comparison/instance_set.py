@@ -1,5 +1,5 @@
-"""A crew: one live instance of the control and of every open treatment; brought up, checked, warmed
-up and proved together."""
+"""An instance set: one live instance of the control and of every open treatment; brought up,
+checked, warmed up and proved together."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -26,8 +26,8 @@ from phpdyno.servers.instance import ArmFailed
 
 
 class InstanceSet(Struct, frozen=True):
-    """The lanes of one block after warm-up, what each arm's worker showed, and how long that
-    took."""
+    """The driven instances of one block after warm-up, what each arm's worker showed, and how long
+    that took."""
 
     control: DrivenInstance
     treatments: dict[str, DrivenInstance]
@@ -35,14 +35,14 @@ class InstanceSet(Struct, frozen=True):
     took_s: float
 
     @property
-    def lanes(self) -> dict[str, DrivenInstance]:
-        """All lanes by arm."""
+    def driven_instances(self) -> dict[str, DrivenInstance]:
+        """All driven instances by arm."""
         return {self.control.instance.arm.name: self.control, **self.treatments}
 
 
 class InstanceSetStart:
-    """Brings crews of one panel up. A treatment that fails on the way is left out and concluded
-    invalid; a failed request alone is counted as if it had happened while measuring."""
+    """Brings instance sets of one panel up. A treatment that fails on the way is left out and
+    concluded invalid; a failed request alone is counted as if it had happened while measuring."""
 
     def __init__(
         self,
@@ -51,87 +51,89 @@ class InstanceSetStart:
         findings: Findings,
         shared: SharedMeters,
         *,
-        gate: AnswerCheck,
+        answer_check: AnswerCheck,
         cores: Cores,
-        lane: Callable[[LiveInstance], DrivenInstance],
+        driven: Callable[[LiveInstance], DrivenInstance],
     ) -> None:
         self.panel = panel
-        self.gate = gate
+        self.answer_check = answer_check
         self.log = log
         self._findings = findings
         self._shared = shared
         self._cores = cores
-        self._make_lane = lane
+        self._make_driven = driven
         self._journaled: set[str] = set()
 
-    def lane(self, instance: LiveInstance) -> DrivenInstance:
-        """The lane of an instance under the panel's load."""
-        return self._make_lane(instance)
+    def driven(self, instance: LiveInstance) -> DrivenInstance:
+        """The driven instance of an instance under the panel's load."""
+        return self._make_driven(instance)
 
     def bring_up(self, instances: Sequence[LiveInstance]) -> InstanceSet:
         """The first instance is the control's. Raises RequestFailed when one of its requests does,
         DynoError when it cannot be measured."""
         control, *rest = instances
         block = self.log.state.next_block
-        learnt = self.gate.learnt
+        learnt = self.answer_check.learnt
         if not learnt:
             self.log.phase("learning the control's answers")
-            targets = self.gate.learn(self.lane(control))
+            targets = self.answer_check.learn(self.driven(control))
             self.log.record(Answers(control.arm.name, equal=True, detail="reference", targets=targets))
             self.log.phase("warming up")
         start = time.monotonic()
-        lane = self.lane(control)
-        lanes = {each.arm.name: self.lane(each) for each in rest if each.arm.name not in self.log.state.verdicts}
-        at_once = not self.gate.contended
-        woken = [*([lane] if learnt else []), *lanes.values()]
+        driven = self.driven(control)
+        driven_instances = {each.arm.name: self.driven(each) for each in rest if each.arm.name not in self.log.state.verdicts}
+        at_once = not self.answer_check.contended
+        woken = [*([driven] if learnt else []), *driven_instances.values()]
         answers = {each.instance.arm.name: given for each, given in zip(woken, self.make_first_requests(woken), strict=True)}
-        warm = {control.arm.name: self.warm(lane, asked=True)}
+        warm = {control.arm.name: self.warm(driven, asked=True)}
         if control.arm.name not in self.log.state.proofs:
             self.log.record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
-        for name in tuple(lanes):
+        for name in tuple(driven_instances):
             try:
-                known = dict(self.gate.lengths)
-                self._check_answers(lanes[name], lane, answers[name], at_once=at_once)
-                if self.gate.lengths != known:
+                known = dict(self.answer_check.lengths)
+                self._check_answers(driven_instances[name], driven, answers[name], at_once=at_once)
+                if self.answer_check.lengths != known:
                     # The mask has learnt more: what counts as a valid length changed for everybody.
-                    lane = self.lane(control)
-                    lanes = {held: self.lane(each.instance) for held, each in lanes.items()}
-                warm[name] = self.warm(lanes[name], asked=True)
-                self._prove(lanes[name].instance.arm, warm[control.arm.name], warm[name])
+                    driven = self.driven(control)
+                    driven_instances = {held: self.driven(each.instance) for held, each in driven_instances.items()}
+                warm[name] = self.warm(driven_instances[name], asked=True)
+                self._prove(driven_instances[name].instance.arm, warm[control.arm.name], warm[name])
             except RequestFailed as failure:
-                if failure.instance is not lanes[name].instance:
+                if failure.instance is not driven_instances[name].instance:
                     # The control is asked as well: its failure is its own.
                     raise
-                lanes.pop(name)
+                driven_instances.pop(name)
                 self._findings.count_failure(block, failure)
             except ArmFailed as failure:
                 self._findings.invalidate(failure.arm, failure.what, block=block)
-                lanes.pop(name, None)
-        return InstanceSet(lane, lanes, warm, time.monotonic() - start)
+                driven_instances.pop(name, None)
+        return InstanceSet(driven, driven_instances, warm, time.monotonic() - start)
 
-    def make_first_requests(self, lanes: Sequence[DrivenInstance]) -> list[list[Response]]:
-        """The first answers of fresh instances, by lane and target, asked for in an order that is
-        drawn. Raises RequestFailed when the control gives none."""
-        at_once = not self.gate.contended
-        order = draw_order(len(lanes), seed=self.log.plan.seed, block=self.log.state.next_block, stage=1)
-        asked = make_first_requests([lanes[place] for place in order], len(self.log.plan.workload.targets), self._cores, at_once=at_once)
+    def make_first_requests(self, driven_instances: Sequence[DrivenInstance]) -> list[list[Response]]:
+        """The first answers of fresh instances, by driven instance and target, asked for in an
+        order that is drawn. Raises RequestFailed when the control gives none."""
+        at_once = not self.answer_check.contended
+        order = draw_order(len(driven_instances), seed=self.log.plan.seed, block=self.log.state.next_block, stage=1)
+        asked = make_first_requests(
+            [driven_instances[place] for place in order], len(self.log.plan.workload.targets), self._cores, at_once=at_once
+        )
         given_to = dict(zip(order, asked, strict=True))
-        answers = [given_to[place] for place in range(len(lanes))]
-        for lane, given in zip(lanes, answers, strict=True):
-            if lane.instance.arm.name == self.panel.control.name:
+        answers = [given_to[place] for place in range(len(driven_instances))]
+        for driven, given in zip(driven_instances, answers, strict=True):
+            if driven.instance.arm.name == self.panel.control.name:
                 for index, response in enumerate(given):
-                    self.gate.complete(lane, index, response, at_once=at_once)
+                    self.answer_check.complete(driven, index, response, at_once=at_once)
         return answers
 
-    def warm(self, lane: DrivenInstance, *, asked: bool = False) -> Warm:
+    def warm(self, driven: DrivenInstance, *, asked: bool = False) -> Warm:
         """Warm one instance up; `asked`: for its answers to every target, one request at a time.
         Raises ArmFailed when requests fail."""
         plan = self.log.plan
         self.log.tick()
-        workers = max(self.panel.concurrency, most_workers(lane.instance.arm))
+        workers = max(self.panel.concurrency, most_workers(driven.instance.arm))
         names = tuple(key.removeprefix("env.") for arm in plan.treatments for key in arm.settings if key.startswith("env."))
         warm = warm_up(
-            lane,
+            driven,
             self._shared,
             metric=self.panel.metric,
             weights=[target.weight for target in plan.workload.targets],
@@ -140,42 +142,42 @@ class InstanceSetStart:
             served=asked and workers == 1,
         )
         if not warm.steady:
-            self.log.incident(lane.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")
+            self.log.incident(driven.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")
         return warm
 
-    def recheck(self, crew: InstanceSet, block: int, turn: int, failed: Sequence[str]) -> None:
+    def recheck(self, instance_set: InstanceSet, block: int, turn: int, failed: Sequence[str]) -> None:
         """After the slots: every arm must still answer as the control; one target a block, all of
         them in turn."""
-        for name, lane in crew.treatments.items():
+        for name, driven in instance_set.treatments.items():
             if name in failed or name in self.log.state.verdicts:
                 continue
             try:
-                differs = self.gate.still_differs(lane, crew.control, turn)
+                differs = self.answer_check.still_differs(driven, instance_set.control, turn)
             except RequestFailed as failure:
                 self._findings.require_database()
                 self._findings.count_failure(block, failure)
                 continue
             self._tell_passing(name, block)
             if differs:
-                self._findings.invalidate(lane.instance.arm, f"it answers differently from the control after the block: {differs}")
+                self._findings.invalidate(driven.instance.arm, f"it answers differently from the control after the block: {differs}")
 
-    def _check_answers(self, lane: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> None:
-        known = self.gate.contended
-        outcome = self.gate.check(lane, control, given, at_once=at_once)
-        if self.gate.contended and not known:
-            self.log.incident(lane.instance.arm.name, "first requests one at a time from now on", self.gate.contended)
-        self._tell_passing(lane.instance.arm.name)
+    def _check_answers(self, driven: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> None:
+        known = self.answer_check.contended
+        outcome = self.answer_check.check(driven, control, given, at_once=at_once)
+        if self.answer_check.contended and not known:
+            self.log.incident(driven.instance.arm.name, "first requests one at a time from now on", self.answer_check.contended)
+        self._tell_passing(driven.instance.arm.name)
         if not outcome.equal:
             self._findings.require_database()
-        name = lane.instance.arm.name
+        name = driven.instance.arm.name
         if name not in self._journaled or not outcome.equal:
             self._journaled.add(name)
             self.log.record(Answers(name, equal=outcome.equal, detail=outcome.detail, targets=outcome.targets))
         if not outcome.equal:
-            raise ArmFailed(lane.instance.arm, f"it answers differently from the control: {outcome.detail}")
+            raise ArmFailed(driven.instance.arm, f"it answers differently from the control: {outcome.detail}")
 
     def _tell_passing(self, name: str, block: int | None = None) -> None:
-        for words in self.gate.passing():
+        for words in self.answer_check.passing():
             self.log.incident(name, "one answer differed", words, block=block)
 
     def _prove(self, arm: Arm, control: Warm, warm: Warm) -> None:

@@ -1,5 +1,5 @@
-"""The measuring loop of one panel: waves of live crews, a block on each, one observation per
-treatment and block."""
+"""The measuring loop of one panel: waves of live instance sets, a block on each, one observation
+per treatment and block."""
 
 import math
 import time
@@ -59,8 +59,8 @@ class PanelRunner:
         bench: Stage,
         shared: SharedMeters,
         run: Path,
-        gate: AnswerCheck,
-        lane: Callable[[LiveInstance], DrivenInstance],
+        answer_check: AnswerCheck,
+        driven: Callable[[LiveInstance], DrivenInstance],
     ) -> None:
         self.panel = panel
         self.log = log
@@ -69,7 +69,7 @@ class PanelRunner:
         self._bench = bench
         self._shared = shared
         self._run = run
-        self._starter = InstanceSetStart(panel, log, findings, shared, gate=gate, cores=bench.cores, lane=lane)
+        self._starter = InstanceSetStart(panel, log, findings, shared, answer_check=answer_check, cores=bench.cores, driven=driven)
         self._recent_s: list[float] = []
         self._at_once = MOST_ALIVE
         self.found: Calibration | None = None
@@ -96,38 +96,38 @@ class PanelRunner:
         return self.log.state.calibrated.get(self.panel.metric)
 
     def calibrate(self) -> None:
-        """Start one crew, and measure what the plan of the blocks rests on; once, and only while
-        something is open. Raises BudgetTooSmall where that of two crews says that nothing can be
-        decided."""
+        """Start one instance set, and measure what the plan of the blocks rests on; once, and only
+        while something is open. Raises BudgetTooSmall where that of two instance sets says that
+        nothing can be decided."""
         if self.calibrated or self.log.plan.fixed or not self.open_treatments():
             return
         while self.found is None and self.open_treatments():
             self.log.phase("starting the control and the treatments")
             began = time.monotonic()
-            with self._live_crews(1) as (instances,), self._chances():
+            with self._live_sets(1) as (instances,), self._chances():
                 up_s = time.monotonic() - began
-                crew = self._starter.bring_up(instances)
+                instance_set = self._starter.bring_up(instances)
                 # One that a chance failure kept out comes along next time: the plan needs to know
                 # what its requests take.
-                if crew.treatments and set(crew.treatments) == set(self.open_treatments()):
-                    self.found = self._calibrate(crew, up_s)
+                if instance_set.treatments and set(instance_set.treatments) == set(self.open_treatments()):
+                    self.found = self._calibrate(instance_set, up_s)
 
-    def _calibrate(self, crew: InstanceSet, up_s: float) -> Calibration | None:
-        """None where it does not fit by a first look at what starts and requests take: another crew
-        has the last word."""
-        plan, arms = self.log.plan, len(crew.lanes)
+    def _calibrate(self, instance_set: InstanceSet, up_s: float) -> Calibration | None:
+        """None where it does not fit by a first look at what starts and requests take: another
+        instance set has the last word."""
+        plan, arms = self.log.plan, len(instance_set.driven_instances)
         first = self._demand is None
         demand = Demand(
             metric=self.panel.metric,
             concurrency=self.panel.concurrency,
             alpha=plan.alpha,
             control=self.panel.control.name,
-            request_wall_ns={name: crew.warm[name].request_wall_ns for name in crew.lanes},
+            request_wall_ns={name: instance_set.warm[name].request_wall_ns for name in instance_set.driven_instances},
             up_s=up_s / arms,
-            warm_s=crew.took_s / arms,
-            overhead_s=up_s + crew.took_s,
+            warm_s=instance_set.took_s / arms,
+            overhead_s=up_s + instance_set.took_s,
             slot_requests=plan.slot_requests,
-            least_slot_ns=crew.control.driver.least_slot_ns,
+            least_slot_ns=instance_set.control.driver.least_slot_ns,
         )
         self._demand = demand = demand if self._demand is None else demand.at_best(self._demand)
         budget_s, left_s = self.share * plan.budget_s, self.share * self.log.left_s()
@@ -145,7 +145,7 @@ class PanelRunner:
             aa_blocks=blocks,
             up_s=up_s,
             most_requests=most,
-        ).calibrate(crew)
+        ).calibrate(instance_set)
 
     @contextmanager
     def _chances(self) -> Iterator[None]:
@@ -220,21 +220,22 @@ class PanelRunner:
         return forecast_s <= self.log.left_s()
 
     def wave(self) -> None:
-        """One block on each of the crews that are started together."""
+        """One block on each of the instance sets that are started together."""
         began = time.monotonic()
-        count = self._crews()
+        count = self._instance_sets()
         self.log.phase(f"block {self.log.state.next_block + 1}: starting")
-        with self._live_crews(count) as crews:
-            up_s = (time.monotonic() - began) / len(crews)
-            for instances in crews:
+        with self._live_sets(count) as instance_sets:
+            up_s = (time.monotonic() - began) / len(instance_sets)
+            for instances in instance_sets:
                 if not self.open_treatments() or not self.fits():
                     break
                 with self._chances():
                     self._one_block(instances, up_s)
         self.spent_s += time.monotonic() - began
 
-    def _crews(self) -> int:
-        """How many crews to start at once: as planned, and no more than there is time for."""
+    def _instance_sets(self) -> int:
+        """How many instance sets to start at once: as planned, and no more than there is time
+        for."""
         plan = self.calibrated
         if plan is None:
             return 1
@@ -244,35 +245,37 @@ class PanelRunner:
         block = self.log.state.next_block
         started = time.monotonic()
         self.log.phase(f"block {block + 1}: warming up")
-        crew = self._starter.bring_up(instances)
+        instance_set = self._starter.bring_up(instances)
         plan = self.calibrated
-        if not crew.treatments or plan is None:
+        if not instance_set.treatments or plan is None:
             return
         self.log.phase(f"block {block + 1}: measuring")
         began = self.log.spent_s()
-        reading = self._measure(crew, block, plan.pairs, plan.slot_requests)
-        self._findings.take_failures(block, reading.failed, crew.lanes)
+        reading = self._measure(instance_set, block, plan.pairs, plan.slot_requests)
+        self._findings.take_failures(block, reading.failed, instance_set.driven_instances)
         turn = self.turn
-        self._starter.recheck(crew, block, turn, list(reading.failed))
-        self._take_block(block, began, reading, tuple(crew.treatments))
+        self._starter.recheck(instance_set, block, turn, list(reading.failed))
+        self._take_block(block, began, reading, tuple(instance_set.treatments))
         if not reading.failed:
             self._recent_s.append(up_s + time.monotonic() - started)
-            self._carry_over(crew, plan, block, turn)
+            self._carry_over(instance_set, plan, block, turn)
 
-    def _measure(self, crew: InstanceSet, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0) -> BlockReading:
+    def _measure(
+        self, instance_set: InstanceSet, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0
+    ) -> BlockReading:
         plan = self.log.plan
         schedule = schedule_block(
             seed=plan.seed + more_seed,
             block=block,
-            pairs={name: pairs[name] for name in crew.treatments if name not in self.log.state.verdicts},
+            pairs={name: pairs[name] for name in instance_set.treatments if name not in self.log.state.verdicts},
             weights=[target.weight for target in plan.workload.targets],
             slot_requests=slot_requests,
-            concurrency=crew.control.driver.concurrency,
+            concurrency=instance_set.control.driver.concurrency,
         )
         reading = measure_block(
             schedule,
-            control=crew.control,
-            treatments=crew.treatments,
+            control=instance_set.control,
+            treatments=instance_set.treatments,
             shared=self._shared,
             metric=self.panel.metric,
             cores=self._bench.cores.measured,
@@ -281,19 +284,19 @@ class PanelRunner:
         self.log.take_clock(reading.clock_step_s, block=block)
         return reading
 
-    def _carry_over(self, crew: InstanceSet, plan: Calibrated, block: int, turn: int) -> None:
+    def _carry_over(self, instance_set: InstanceSet, plan: Calibrated, block: int, turn: int) -> None:
         """The effects again at other slot lengths, on the same instances: what switching between
         arms costs."""
         if self.panel.concurrency > 1 or self.log.plan.fixed:
             return
         for length in carries_over(plan, turn):
-            names = [name for name in crew.treatments if name not in self.log.state.verdicts]
-            too_short = length * plan.request_wall_ns < crew.control.driver.least_slot_ns
+            names = [name for name in instance_set.treatments if name not in self.log.state.verdicts]
+            too_short = length * plan.request_wall_ns < instance_set.control.driver.least_slot_ns
             if too_short or not names or carry_over_s(plan, length, names) > self.log.left_s():
                 continue
             pairs = dict.fromkeys(names, carry_over_pairs(plan, length))
-            reading = self._measure(crew, block, pairs, length, CARRY_OVER_SEED + length)
-            self._findings.take_failures(block, reading.failed, crew.lanes)
+            reading = self._measure(instance_set, block, pairs, length, CARRY_OVER_SEED + length)
+            self._findings.take_failures(block, reading.failed, instance_set.driven_instances)
             for name in names:
                 held = reading.of(name)
                 if reading.failed or not is_measurable(held, self.panel.metric):
@@ -303,9 +306,9 @@ class PanelRunner:
                     self.log.record(CarriedOver(block, name, length, found.log_ratio, found.pairs))
 
     @contextmanager
-    def _live_crews(self, count: int) -> Iterator[list[Sequence[LiveInstance]]]:
-        """`count` crews of the control and every open treatment, or one where so many do not start;
-        a treatment that does not start then is concluded invalid."""
+    def _live_sets(self, count: int) -> Iterator[list[Sequence[LiveInstance]]]:
+        """`count` instance sets of the control and every open treatment, or one where so many do
+        not start; a treatment that does not start then is concluded invalid."""
         by_name = {arm.name: arm for arm in self.panel.treatments}
         drawn = True
         while True:

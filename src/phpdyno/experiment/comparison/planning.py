@@ -35,8 +35,8 @@ CARRY_OVER_REQUESTS = 20
 
 
 class Timing(Struct, frozen=True):
-    """What starting costs: seconds until a crew (one instance of each arm) is warm, `alive` crews
-    being started at once; and what a slot takes besides its requests."""
+    """What starting costs: seconds until an instance set (one instance of each arm) is warm,
+    `alive` instance sets being started at once; and what a slot takes besides its requests."""
 
     overhead_s: float
     slot_overhead_s: float

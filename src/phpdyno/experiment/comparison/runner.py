@@ -32,31 +32,40 @@ class Runner:
         *,
         run: Path,
         progress: Progress,
-        gate: AnswerCheck | None = None,
+        answer_check: AnswerCheck | None = None,
     ) -> None:
-        """`gate` may have learnt the control's answers already."""
+        """`answer_check` may have learnt the control's answers already."""
         self.state = state
         self.bench = bench
         self.log = Logbook(state, journal, progress)
         self.findings = Findings(self.log, bench.database, run / "logs")
-        self.gate = gate or AnswerCheck(state.plan.workload)
+        self.answer_check = answer_check or AnswerCheck(state.plan.workload)
         self._panels = [self._panel(panel, shared, run) for panel in state.plan.panels()]
 
     def _panel(self, panel: Panel, shared: SharedMeters, run: Path) -> PanelRunner:
         plan = self.state.plan
 
-        def lane(instance: LiveInstance) -> DrivenInstance:
+        def driven(instance: LiveInstance) -> DrivenInstance:
             return driven_instance(
                 instance,
                 self.bench,
                 panel,
                 workload=plan.workload,
                 transport=plan.transport,
-                lengths=self.gate.lengths,
+                lengths=self.answer_check.lengths,
                 keep_conn=plan.keep_conn,
             )
 
-        return PanelRunner(panel, log=self.log, findings=self.findings, bench=self.bench, shared=shared, run=run, gate=self.gate, lane=lane)
+        return PanelRunner(
+            panel,
+            log=self.log,
+            findings=self.findings,
+            bench=self.bench,
+            shared=shared,
+            run=run,
+            answer_check=self.answer_check,
+            driven=driven,
+        )
 
     def calibrate(self) -> None:
         """Measure what the plan of the blocks rests on."""

@@ -68,17 +68,17 @@ def checkable(workload: Workload) -> Target | None:
     return max(able, key=lambda target: target.weight, default=None)
 
 
-def cross_check(scene: CrossCheckSetup, tool: Rival, chance: np.random.Generator) -> CrossChecked:
+def cross_check(setup: CrossCheckSetup, tool: Rival, chance: np.random.Generator) -> CrossChecked:
     """Turns of one tool and ours. Where it reports failures there are no ratios, and the record
     says why."""
-    arm = scene.instance.arm.name
-    if not scene.instance.keeps(scene.concurrency):
-        return CrossChecked(tool, arm, scene.concurrency, (), detail=TOO_FEW)
+    arm = setup.instance.arm.name
+    if not setup.instance.keeps(setup.concurrency):
+        return CrossChecked(tool, arm, setup.concurrency, (), detail=TOO_FEW)
     try:
-        ours, theirs, kept = _sized(scene, tool, find_rival(tool))
-        return CrossChecked(tool, arm, scene.concurrency, take_turns(ours, theirs, turns=TURNS, chance=chance), kept=kept)
+        ours, theirs, kept = _sized(setup, tool, find_rival(tool))
+        return CrossChecked(tool, arm, setup.concurrency, take_turns(ours, theirs, turns=TURNS, chance=chance), kept=kept)
     except DynoError as error:
-        return CrossChecked(tool, arm, scene.concurrency, (), detail=error.what)
+        return CrossChecked(tool, arm, setup.concurrency, (), detail=error.what)
 
 
 def take_turns(ours: Drive, theirs: Drive, *, turns: int, chance: np.random.Generator) -> tuple[float, ...]:
@@ -95,35 +95,35 @@ def take_turns(ours: Drive, theirs: Drive, *, turns: int, chance: np.random.Gene
     return tuple(ratios)
 
 
-def _sized(scene: CrossCheckSetup, tool: Rival, path: str) -> tuple[Drive, Drive, bool]:
+def _sized(setup: CrossCheckSetup, tool: Rival, path: str) -> tuple[Drive, Drive, bool]:
     """Both sides for turns of equal length, and whether they keep their connections: where ab
     cannot, neither do we."""
-    trial = TRIAL_IN_FLIGHT * scene.concurrency
-    rate = _ours(scene, trial, keep_alive=True)
+    trial = TRIAL_IN_FLIGHT * setup.concurrency
+    rate = _ours(setup, trial, keep_alive=True)
     kept = True
     if tool == "ab":
-        report = _ab(scene, path, trial, rate)
+        report = _ab(setup, path, trial, rate)
         kept = 2 * (report.kept or 0) > report.requests
-        rate = rate if kept else _ours(scene, trial, keep_alive=False)
-    seconds = max(1, math.ceil(scene.turn_s))
+        rate = rate if kept else _ours(setup, trial, keep_alive=False)
+    seconds = max(1, math.ceil(setup.turn_s))
     requests = max(trial, math.ceil(rate * seconds))
 
     def ours() -> float:
-        return _ours(scene, requests, keep_alive=kept)
+        return _ours(setup, requests, keep_alive=kept)
 
     def theirs() -> float:
-        return _ab(scene, path, requests, rate).per_s if tool == "ab" else _wrk(scene, path, seconds).per_s
+        return _ab(setup, path, requests, rate).per_s if tool == "ab" else _wrk(setup, path, seconds).per_s
 
     return ours, theirs, kept
 
 
-def _ours(scene: CrossCheckSetup, requests: int, *, keep_alive: bool) -> float:
+def _ours(setup: CrossCheckSetup, requests: int, *, keep_alive: bool) -> float:
     """Our generator's throughput. Raises DynoError for failed requests, as the others' reports
     do."""
-    app = scene.instance.app
-    workload = Workload((scene.target,), scene.host)
+    app = setup.instance.app
+    workload = Workload((setup.target,), setup.host)
     targets = native_targets(workload, "http", docroot=app.docroot, front_controller=app.front_controller, lengths={})
-    driver = NativeDriver(scene.instance.http, targets, keep_alive=keep_alive, concurrency=scene.concurrency, max_failures=UNLIMITED)
+    driver = NativeDriver(setup.instance.http, targets, keep_alive=keep_alive, concurrency=setup.concurrency, max_failures=UNLIMITED)
     try:
         samples = driver.drive(np.zeros(requests, dtype=np.uint32))
     finally:
@@ -133,14 +133,14 @@ def _ours(scene: CrossCheckSetup, requests: int, *, keep_alive: bool) -> float:
     return requests * 1e9 / (samples.ended_ns - samples.started_ns)
 
 
-def _ab(scene: CrossCheckSetup, path: str, requests: int, rate: float) -> RivalReport:
+def _ab(setup: CrossCheckSetup, path: str, requests: int, rate: float) -> RivalReport:
     """ab's report on so many requests, at about `rate` per second."""
-    argv = ab_argv(path, scene.url, host=scene.host, concurrency=scene.concurrency, requests=requests, any_length=True)
+    argv = ab_argv(path, setup.url, host=setup.host, concurrency=setup.concurrency, requests=requests, any_length=True)
     return read_ab(_run(argv, requests / rate))
 
 
-def _wrk(scene: CrossCheckSetup, path: str, seconds: int) -> RivalReport:
-    return read_wrk(_run(wrk_argv(path, scene.url, host=scene.host, concurrency=scene.concurrency, seconds=seconds), seconds))
+def _wrk(setup: CrossCheckSetup, path: str, seconds: int) -> RivalReport:
+    return read_wrk(_run(wrk_argv(path, setup.url, host=setup.host, concurrency=setup.concurrency, seconds=seconds), seconds))
 
 
 def _run(argv: Sequence[str], seconds: float) -> str:

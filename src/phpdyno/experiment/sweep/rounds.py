@@ -111,7 +111,7 @@ class SweepRunner:
         self._journal = journal
         self._clock = clock
         self._begun = begun
-        self._gate = AnswerCheck(plan.workload)
+        self._answer_check = AnswerCheck(plan.workload)
         self._threads = begun.lengths.threads if begun.lengths else 1
         self._budget_s = (begun.lengths.budget_s if begun.lengths else 0.0) or plan.budget_s
         self._counted = Counter((visit.arm, visit.point) for visit in counting(begun.visits))
@@ -159,7 +159,7 @@ class SweepRunner:
             plan.workload,
             plan.transport,
             concurrency,
-            lengths=self._gate.lengths,
+            lengths=self._answer_check.lengths,
             keep_conn=plan.keep_conn,
             max_failures=UNLIMITED,
             threads=self._threads,
@@ -172,10 +172,10 @@ class SweepRunner:
         busy = busy_workers(self.plan, arm)
         names = tuple(key.removeprefix("env.") for each in self.plan.arms for key in each.settings if key.startswith("env."))
         with self.bench.running([arm]) as (instance,):
-            lane = DrivenInstance(instance, self.driver(instance, busy))
+            driven = DrivenInstance(instance, self.driver(instance, busy))
             weights = [target.weight for target in self.plan.workload.targets]
-            warm = warm_up(lane, self._shared, metric="throughput", weights=weights, env_names=names, workers=busy)
-            lane.driver.close()
+            warm = warm_up(driven, self._shared, metric="throughput", weights=weights, env_names=names, workers=busy)
+            driven.driver.close()
             if not warm.steady:
                 self.progress.note(f"{arm.name}: opcache or JIT still changed when warm-up ended")
             yield instance, warm
@@ -187,23 +187,23 @@ class SweepRunner:
         arm that answers differently."""
         first, *others = self.plan.arms
         self.progress.phase("learning the answers")
-        with self.bench.running([first]) as (instance,), self._lane(instance) as reference:
-            self._gate.learn(reference)
+        with self.bench.running([first]) as (instance,), self._driven(instance) as reference:
+            self._answer_check.learn(reference)
             for arm in others:
                 self.progress.phase(f"{arm.name}: does it answer as {first.name} does")
-                with self.bench.running([arm]) as (other,), self._lane(other) as lane:
-                    given = [lane.driver.fetch(index) for index in range(len(self.plan.workload.targets))]
-                    outcome = self._gate.check(lane, reference, given, at_once=False)
+                with self.bench.running([arm]) as (other,), self._driven(other) as driven:
+                    given = [driven.driver.fetch(index) for index in range(len(self.plan.workload.targets))]
+                    outcome = self._answer_check.check(driven, reference, given, at_once=False)
                 if not outcome.equal:
                     raise ArmFailed(arm, f"it answers differently from {first.name}: {outcome.detail}")
 
     @contextmanager
-    def _lane(self, instance: Instance) -> Iterator[DrivenInstance]:
-        lane = DrivenInstance(instance, self.driver(instance, 1))
+    def _driven(self, instance: Instance) -> Iterator[DrivenInstance]:
+        driven = DrivenInstance(instance, self.driver(instance, 1))
         try:
-            yield lane
+            yield driven
         finally:
-            lane.driver.close()
+            driven.driver.close()
 
     # ---- rounds -------------------------------------------------------------------------------
 

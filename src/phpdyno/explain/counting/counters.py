@@ -144,9 +144,9 @@ def count_with(
     weights = [target.weight for target in workload.targets]
     found: list[Mapping[str, Count]] = []
     with on_cores(bench.cores.helpers), bench.running([arm]) as (instance,):
-        lane = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
-        with closing(lane.driver):
-            warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=(), workers=1)
+        driven = driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})
+        with closing(driven.driver):
+            warm = warm_up(driven, shared, metric="cpu", weights=weights, env_names=(), workers=1)
             requests = max(len(weights), math.ceil(ROUND_S * 1e9 / max(1, warm.request_wall_ns)))
             for number in range(rounds):
                 progress.tick(number, rounds, "reading hardware counters")
@@ -154,7 +154,7 @@ def count_with(
                 with counting(
                     bench.supervisor, f"counters-{instance.number}-{number}", children_of(instance.php_pid), events, perf=perf
                 ) as one:
-                    failure = failures(lane.driver.drive(deck))
+                    failure = failures(driven.driver.drive(deck))
                     instance.await_idle()
                 if failure:
                     raise ArmFailed(arm, f"requests fail while perf counts: {failure}")

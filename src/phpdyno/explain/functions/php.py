@@ -98,15 +98,15 @@ def sample_functions(
         layout = _layout_of(bench, instance, memory)
         # Without a web server between, which would keep the core that the looks are made from busy
         # at just the times when PHP begins.
-        lane = driven_instance(instance, bench, Panel("cpu", one, (), 1), workload=workload, transport="fastcgi", lengths={})
-        with closing(lane.driver):
-            warm = warm_up(lane, shared, metric="cpu", weights=weights, env_names=(), workers=1)
+        driven = driven_instance(instance, bench, Panel("cpu", one, (), 1), workload=workload, transport="fastcgi", lengths={})
+        with closing(driven.driver):
+            warm = warm_up(driven, shared, metric="cpu", weights=weights, env_names=(), workers=1)
             wanted = math.ceil(seconds * 1e9 / TURNS / max(1, warm.request_wall_ns))
             each = max(wanted, math.ceil(LEAST_EACH * len(weights) / TURNS))
             with looking(memory, layout, seed=seed) as seen:
                 for turn in range(TURNS):
                     progress.tick(turn, TURNS, "sampling PHP functions")
-                    _drive(lane, deal(np.random.default_rng(seed + turn), weights, each))
+                    _drive(driven, deal(np.random.default_rng(seed + turn), weights, each))
     return profile_in(arm.name, seen, roots_of(bench.app_of(arm), bench.supervisor.live), requests=TURNS * each)
 
 
@@ -212,8 +212,8 @@ def _look(memory: PhpWorkerMemory, layout: PhpLayout, pauses: random.Random, fou
         halter.let_go()
 
 
-def _drive(lane: DrivenInstance, sequence: NDArray[np.uint32]) -> None:
-    failure = failures(lane.driver.drive(sequence))
+def _drive(driven: DrivenInstance, sequence: NDArray[np.uint32]) -> None:
+    failure = failures(driven.driver.drive(sequence))
     if failure:
-        why = lane.instance.complaint()
-        raise ArmFailed(lane.instance.arm, f"requests fail while PHP functions are sampled: {failure}" + (f"; {why}" if why else ""))
+        why = driven.instance.complaint()
+        raise ArmFailed(driven.instance.arm, f"requests fail while PHP functions are sampled: {failure}" + (f"; {why}" if why else ""))

@@ -56,7 +56,7 @@ def _count(cells: list[str], columns: list[str]) -> SyscallCount:
     return SyscallCount(cells[-1], int(cells[place]), int(cells[place + 1]) if failed else 0)
 
 
-def count_syscalls(supervisor: Supervisor, lane: DrivenInstance, sequence: NDArray[np.uint32]) -> Traced:
+def count_syscalls(supervisor: Supervisor, driven: DrivenInstance, sequence: NDArray[np.uint32]) -> Traced:
     """Drive `sequence` while strace counts what the pool's master and workers ask of the kernel.
     The instance should be warm.
 
@@ -65,9 +65,9 @@ def count_syscalls(supervisor: Supervisor, lane: DrivenInstance, sequence: NDArr
     response, and the master's own timer. Nothing is subtracted. Raises CannotTrace where the host
     forbids it, ArmFailed when a request fails.
     """
-    instance = lane.instance
+    instance = driven.instance
     with tracing(supervisor, sleeping_pool(instance.php_pid)) as traced:
-        samples = lane.driver.drive(sequence)
+        samples = driven.driver.drive(sequence)
         sleeping_pool(instance.php_pid)
     failure = failures(samples)
     if failure:

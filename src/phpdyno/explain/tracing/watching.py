@@ -102,16 +102,16 @@ def _read(output: Path, requests: int, ours: Sequence[str], sendmail: Sequence[s
 
 
 def watch_requests(
-    supervisor: Supervisor, lane: DrivenInstance, sequence: NDArray[np.uint32], *, ours: Sequence[str] = (), sendmail: Sequence[str] = ()
+    supervisor: Supervisor, driven: DrivenInstance, sequence: NDArray[np.uint32], *, ours: Sequence[str] = (), sendmail: Sequence[str] = ()
 ) -> Reached:
     """Drive `sequence` and see what the pool reaches for. A request that fails is no error here:
     why it does may be what is seen.
 
     Raises CannotTrace where the host forbids it.
     """
-    master = lane.instance.php_pid
+    master = driven.instance.php_pid
     with watching(supervisor, sleeping_pool(master), requests=len(sequence), ours=ours, sendmail=sendmail) as watched:
-        lane.driver.drive(sequence)
+        driven.driver.drive(sequence)
         sleeping_pool(master)
     return watched.found()
 

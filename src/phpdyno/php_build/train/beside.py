@@ -23,10 +23,11 @@ class WrongAnswer(DynoError):  # noqa: N818 (it names the finding)
 
 
 class StartedTogether(Struct, frozen=True):
-    """The lane of a running control, the lane of an arm beside it, and that arm's instance."""
+    """The driven instance of a running control, the driven instance of an arm beside it, and that
+    arm's instance."""
 
     control: DrivenInstance
-    lane: DrivenInstance
+    driven: DrivenInstance
     other: Instance
 
 
@@ -37,7 +38,7 @@ class Beside:
         self._bench = bench
         self._control = control
         self._workload = workload
-        self._gate = AnswerCheck(workload)
+        self._answer_check = AnswerCheck(workload)
 
     def look_at(self, arm: Arm) -> tuple[WorkerFacts, WorkerFacts]:
         """Facts of a worker of an arm that answers rightly, and of the control's. Raises
@@ -57,36 +58,36 @@ class Beside:
         """Both, once the arm has answered every target as the control does. Raises WrongAnswer,
         ArmFailed."""
         with self._bench.running([self._control, arm]) as (known, other), ExitStack() as closing:
-            together = StartedTogether(self._lane(known, closing), self._lane(other, closing), other)
-            if not self._gate.learnt:
-                self._gate.learn(together.control)
+            together = StartedTogether(self._driven(known, closing), self._driven(other, closing), other)
+            if not self._answer_check.learnt:
+                self._answer_check.learn(together.control)
             self.check(together)
             yield together
 
     def check(self, together: StartedTogether) -> None:
         """Ask for every target again. Raises WrongAnswer."""
-        lane = together.lane
-        given = [lane.driver.fetch(index) for index in range(len(self._workload.targets))]
-        found = self._gate.check(lane, together.control, given, at_once=False)
+        driven = together.driven
+        given = [driven.driver.fetch(index) for index in range(len(self._workload.targets))]
+        found = self._answer_check.check(driven, together.control, given, at_once=False)
         # What differs once may be any page's banner; of what was just made it is not believed.
-        once = self._gate.passing()
+        once = self._answer_check.passing()
         if once or not found.equal:
             raise _wrong(together, found.detail if not found.equal else once[0])
 
     def ask(self, together: StartedTogether, index: int) -> str:
         """Ask for one target; '' for the answer that the control gives, or what a page that is one
         of the app's had otherwise this once. Raises WrongAnswer, ArmFailed."""
-        found = self._gate.differing(together.lane, together.control, index)
+        found = self._answer_check.differing(together.driven, together.control, index)
         if found is not None and found.lasting:
             raise _wrong(together, f"{self._workload.targets[index].label}: {found.what}")
         return found.what if found else ""
 
-    def _lane(self, instance: Instance, closing: ExitStack) -> DrivenInstance:
+    def _driven(self, instance: Instance, closing: ExitStack) -> DrivenInstance:
         # Each answer is looked at whole, its length included.
         panel = Panel("cpu", instance.arm, (), 1)
-        lane = driven_instance(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths={})
-        closing.callback(lane.driver.close)
-        return lane
+        driven = driven_instance(instance, self._bench, panel, workload=self._workload, transport=self._bench.transport, lengths={})
+        closing.callback(driven.driver.close)
+        return driven
 
 
 def _wrong(together: StartedTogether, what: str) -> WrongAnswer:

@@ -15,7 +15,7 @@ from phpdyno.php_build.order import BuildOrder
 from phpdyno.php_build.train.bolt import Bolt, BoltError, Moved
 from phpdyno.php_build.train.fdata import counts_of, profiles_of, subtract
 from phpdyno.php_build.train.profiles import copy
-from phpdyno.php_build.train.stack import Schools, TrainingStack
+from phpdyno.php_build.train.stack import TrainingStack, TrainingStacks
 from phpdyno.php_build.train.training import Trained
 from phpdyno.servers.supervision.supervisor import Supervisor
 
@@ -40,9 +40,9 @@ class CodeLayout:
     """Lays out what one order compiled. Raises BoltError where BOLT fails, DynoError where there is
     none, what training raises."""
 
-    def __init__(self, supervisor: Supervisor, schools: Schools, tell: Tell) -> None:
+    def __init__(self, supervisor: Supervisor, training_stacks: TrainingStacks, tell: Tell) -> None:
         self._bolt = Bolt(supervisor)
-        self._schools = schools
+        self._training_stacks = training_stacks
         self._tell = tell
         self._work = supervisor.live / "bolt"
         shutil.rmtree(self._work, ignore_errors=True)
@@ -58,8 +58,8 @@ class CodeLayout:
         for number, teaching in enumerate(order.teachings):
             place = self._work / str(number)
             place.mkdir()
-            with self._schools(teaching.app) as school:
-                found.append(self._count(school, order, built, originals, place))
+            with self._training_stacks(teaching.app) as training_stack:
+                found.append(self._count(training_stack, order, built, originals, place))
         moved = {}
         for name, binary in originals.items():
             self._tell(f"bolt: laying out {name}", 0.5)
@@ -76,9 +76,9 @@ class CodeLayout:
         )
         return moved, tuple(lessons)
 
-    def _count(self, school: TrainingStack, order: BuildOrder, built: Built, originals: dict[str, Path], place: Path) -> _Counted:
+    def _count(self, training_stack: TrainingStack, order: BuildOrder, built: Built, originals: dict[str, Path], place: Path) -> _Counted:
         """Train binaries that count, in a directory of their own."""
-        written = school.writable("bolt-profiles")
+        written = training_stack.writable("bolt-profiles")
         counting, left = {}, {}
         for name, binary in originals.items():
             self._tell(f"bolt: instrumenting {name}", 0.0)
@@ -87,14 +87,14 @@ class CodeLayout:
         programs = {**built.programs, **{name: counting[name] for name in COUNTED}}
         trainee = place / "trainee"
         opcache = counting.get(built.opcache.name) if built.opcache else None
-        assemble(Built(programs, opcache, built.added), trainee, order.ground.theirs)
-        settings = order.ground.settings(trainee)
+        assemble(Built(programs, opcache, built.added), trainee, order.build_source.theirs)
+        settings = order.build_source.settings(trainee)
         # A process writes once, when it ends: what it counted before the course is known from one
         # that ends without it.
-        school.start(settings)
+        training_stack.start(settings)
         start = _taken(written, place / "start")
-        school.writable(written.name)
-        trained = school.train(settings, environment={}, by_signals=False)
+        training_stack.writable(written.name)
+        trained = training_stack.train(settings, environment={}, by_signals=False)
         course = _taken(written, place / "course")
         for name in originals:
             refuse_unserved(profiles_of(name, course), name, trained.requests)
@@ -112,8 +112,8 @@ class CodeLayout:
 
 
 def _taken(written: Path, into: Path) -> Path:
-    """Copies of the profiles in a school's directory, which goes with it, in one that nobody else
-    writes to; what else the app may have put there stays. Raises DynoError."""
+    """Copies of the profiles in a training stack's directory, which goes with it, in one that
+    nobody else writes to; what else the app may have put there stays. Raises DynoError."""
     into.mkdir()
     copy(written, [path.relative_to(written) for path in written.glob("*.fdata")], into)
     return into

@@ -12,7 +12,7 @@ from phpdyno.php_build.order import Expected
 from phpdyno.php_build.train.training import Trained
 
 TRAINED, EXAMINED = "training", "build"
-"""What the arms of a school that run a build are called; another one is the control's."""
+"""What the arms of a training stack that run a build are called; another one is the control's."""
 
 
 class StackFound(Struct, frozen=True):
@@ -31,8 +31,8 @@ class TrainingStack(Protocol):
         arm TRAINED, or of the control)."""
 
     def start(self, settings: dict[str, str]) -> None:
-        """Do all that a training of a build that obeys no signals does but its course: start it,
-        warm it up, check its answers, have it end. Raises as `train` does."""
+        """Do all that a training of a build that obeys no signals does but its length of the
+        training: start it, warm it up, check its answers, have it end. Raises as `train` does."""
 
     def examine(self, settings: dict[str, str], expected: Expected) -> StackFound:
         """Start it, and look at what it is, loads, maps and answers.
@@ -42,9 +42,9 @@ class TrainingStack(Protocol):
         """
 
     def writable(self, name: str) -> Path:
-        """An empty directory that the workers may write to; it goes with the school."""
+        """An empty directory that the workers may write to; it goes with the training stack."""
 
 
-Schools = Callable[[str], AbstractContextManager[TrainingStack]]
-"""The school of an app, by its name, for as long as it is entered: its servers run while something
-is trained or examined, no longer."""
+TrainingStacks = Callable[[str], AbstractContextManager[TrainingStack]]
+"""The training stack of an app, by its name, for as long as it is entered: its servers run while
+something is trained or examined, no longer."""

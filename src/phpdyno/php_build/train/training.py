@@ -58,9 +58,9 @@ class Trainer:
         self._workload = workload
         self._beside = beside
 
-    def train(self, arm: Arm, course: TrainingLength, tell: Tell, *, by_signals: bool) -> Trained:
-        """Drive an arm with one worker: warm it up, have it forget that, drive the course, check
-        the answers again, have it write.
+    def train(self, arm: Arm, training_length: TrainingLength, tell: Tell, *, by_signals: bool) -> Trained:
+        """Drive an arm with one worker: warm it up, have it forget that, drive the length of the
+        training, check the answers again, have it write.
 
         `by_signals`: it obeys those of profile_signals.c; else it writes when it ends by itself,
         start-up and all. Raises WrongAnswer, ArmFailed.
@@ -71,7 +71,7 @@ class Trainer:
             opcache = bool(learning.read_facts(()).opcache_so)
             if by_signals:
                 self._signal(learning, FORGET)
-            trained = self._drive(together, course, tell)
+            trained = self._drive(together, training_length, tell)
             self._beside.check(together)
             if by_signals:
                 self._signal(learning, WRITE)
@@ -79,20 +79,20 @@ class Trainer:
                 _end_gracefully(learning)
             return structs.replace(trained, opcache=opcache)
 
-    def _drive(self, together: StartedTogether, course: TrainingLength, tell: Tell) -> Trained:
+    def _drive(self, together: StartedTogether, training_length: TrainingLength, tell: Tell) -> Trained:
         weights = [target.weight for target in self._workload.targets]
-        generator = np.random.Generator(np.random.PCG64(course.seed))
+        generator = np.random.Generator(np.random.PCG64(training_length.seed))
         counts = np.zeros(len(weights), dtype=np.int64)
         otherwise: list[str] = []
         began = time.monotonic()
-        while (spent := time.monotonic() - began) < course.seconds or counts.sum() < course.least:
+        while (spent := time.monotonic() - began) < training_length.seconds or counts.sum() < training_length.least:
             sequence = deal(generator, weights, SLOT)
             otherwise += self._ask(together, sequence.tolist())
             counts += np.bincount(sequence, minlength=len(weights))
-            if len(otherwise) > MOST_OTHERWISE * max(int(counts.sum()), course.least):
+            if len(otherwise) > MOST_OTHERWISE * max(int(counts.sum()), training_length.least):
                 what = f"{len(otherwise)} of {counts.sum()} requests were answered otherwise than by the control: {otherwise[0]}"
                 raise WrongAnswer(what, where=together.other.arm.name)
-            tell("training", min(spent / course.seconds, float(counts.sum()) / course.least, 1.0))
+            tell("training", min(spent / training_length.seconds, float(counts.sum()) / training_length.least, 1.0))
         labels = [target.label for target in self._workload.targets]
         return Trained(int(counts.sum()), dict(zip(labels, map(int, counts), strict=True)))
 

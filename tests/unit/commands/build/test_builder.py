@@ -44,7 +44,7 @@ class FakePipeline:
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> BuildSession:
+def builder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> BuildSession:
     """Every app that is opened is called `shop`, and asked for its cart."""
     app = SimpleNamespace(name="shop", version=lambda *_, **__: "1", workload=Workload((CART,)))
     monkeypatch.setenv("PHPDYNO_CACHE", str(tmp_path))
@@ -75,8 +75,8 @@ def test_nothing_is_measured_while_a_site_is_open(tmp_path: Path, monkeypatch: p
     assert seen == ["lock held", "cache held", "looked for a source", "open", "cache free", "lock free"]
 
 
-def taught(site: BuildSession, target: Target, reference: str = "shop") -> Teaching:
-    return site.taught_by(Trainee(reference, workload=Workload((target,))), TrainingLength())
+def taught(builder: BuildSession, target: Target, reference: str = "shop") -> Teaching:
+    return builder.taught_by(Trainee(reference, workload=Workload((target,))), TrainingLength())
 
 
 @pytest.mark.parametrize(
@@ -89,60 +89,60 @@ def taught(site: BuildSession, target: Target, reference: str = "shop") -> Teach
         structs.replace(CART, status=302),
     ],
 )
-def test_a_profile_is_of_all_that_is_asked_and_not_of_what_it_is_called(site: BuildSession, other: Target) -> None:
+def test_a_profile_is_of_all_that_is_asked_and_not_of_what_it_is_called(builder: BuildSession, other: Target) -> None:
     def key(teaching: Teaching) -> object:
         return BuildOrder(PGO, GROUND, "12.2.0", (teaching,)).compiled
 
-    first = taught(site, CART)
-    assert taught(site, CART) == first
-    assert taught(site, other).targets == first.targets
-    assert key(taught(site, other)) != key(first)
+    first = taught(builder, CART)
+    assert taught(builder, CART) == first
+    assert taught(builder, other).targets == first.targets
+    assert key(taught(builder, other)) != key(first)
 
 
-def test_requests_of_a_log_are_those_of_a_later_training_too(site: BuildSession, tmp_path: Path) -> None:
-    of_log = site.taught_by(Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log"), TrainingLength())
-    assert site.as_before(of_log) == Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log")
-    assert site.taught_by(site.as_before(of_log), TrainingLength()) == of_log
-    of_app = site.taught_by(Trainee("shop", 3.0), TrainingLength())
-    assert site.as_before(of_app) == Trainee("shop", 3.0)
+def test_requests_of_a_log_are_those_of_a_later_training_too(builder: BuildSession, tmp_path: Path) -> None:
+    of_log = builder.taught_by(Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log"), TrainingLength())
+    assert builder.as_before(of_log) == Trainee("shop", 2.0, Workload((CART,)), "/logs/access.log")
+    assert builder.taught_by(builder.as_before(of_log), TrainingLength()) == of_log
+    of_app = builder.taught_by(Trainee("shop", 3.0), TrainingLength())
+    assert builder.as_before(of_app) == Trainee("shop", 3.0)
     forgotten = structs.replace(of_log, traffic="c0de")
     with pytest.raises(DynoError, match=r"shop: what /logs/access.log asked for is not kept; build it again with that file"):
-        site.as_before(forgotten)
+        builder.as_before(forgotten)
 
 
-def test_two_apps_of_one_name_train_no_build(site: BuildSession) -> None:
-    teachings = [taught(site, CART, reference) for reference in ("a/app.toml", "b/app.toml")]
+def test_two_apps_of_one_name_train_no_build(builder: BuildSession) -> None:
+    teachings = [taught(builder, CART, reference) for reference in ("a/app.toml", "b/app.toml")]
     for wanted in (teachings, teachings[:1]):
         with pytest.raises(UsageError, match=r"shop: two of these apps have one name; give each its own name in app.toml"):
-            site.build(PGO, wanted)
+            builder.build(PGO, wanted)
     # One after the other each has servers of its own.
-    assert site.build(PGO, teachings[1:])[1] == BUILD
-    assert site.build(PGO, [structs.replace(taught(site, CART, "a/app.toml"), weight=3.0)])[1] == BUILD
+    assert builder.build(PGO, teachings[1:])[1] == BUILD
+    assert builder.build(PGO, [structs.replace(taught(builder, CART, "a/app.toml"), weight=3.0)])[1] == BUILD
 
 
-def test_what_the_tests_of_php_found_wrong_before_is_known_of_the_build(site: BuildSession, tmp_path: Path) -> None:
+def test_what_the_tests_of_php_found_wrong_before_is_known_of_the_build(builder: BuildSession, tmp_path: Path) -> None:
     failed = BuildCheck("PHP's own tests", ok=False, seen="299 passed, 1 failed")
     kept = tmp_path / "builds" / "tested" / "c0de"
     kept.mkdir(parents=True)
     (kept / "tested.json").write_bytes(json.encode(failed))
-    assert site.build(PGO, [taught(site, CART)])[1].checks == ()
+    assert builder.build(PGO, [taught(builder, CART)])[1].checks == ()
     (kept / DONE).touch()
-    assert site.build(PGO, [taught(site, CART)])[1].checks == (failed,)
-    assert [each.ok for each in site.build(PGO, [taught(site, CART)], run_tests=True)[1].checks] == [True]
+    assert builder.build(PGO, [taught(builder, CART)])[1].checks == (failed,)
+    assert [each.ok for each in builder.build(PGO, [taught(builder, CART)], run_tests=True)[1].checks] == [True]
 
 
-def test_bolt_is_asked_for_before_anything_is_compiled(site: BuildSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bolt_is_asked_for_before_anything_is_compiled(builder: BuildSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
         raise DynoError("BOLT is not installed")
 
     monkeypatch.setattr(build_site, "require_bolt", missing)
     monkeypatch.setattr(FakePipeline, "build", lambda *_: pytest.fail("it is built"))
     with pytest.raises(DynoError, match="BOLT is not installed"):
-        site.build(parse_recipe("pgo+bolt"), [taught(site, CART)])
+        builder.build(parse_recipe("pgo+bolt"), [taught(builder, CART)])
 
 
 def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
-    site: BuildSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    builder: BuildSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = FakeProgress()
     made = BuildSession(Workshop(tmp_path, lambda _: None), cast(Supervisor, SimpleNamespace(logs=tmp_path)), GROUND, progress)
@@ -158,17 +158,17 @@ def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
     monkeypatch.setattr(build_site, "make_arms", lambda *_, **__: SimpleNamespace(control=None))
     monkeypatch.setattr(build_site, "AppTrainingStack", lambda *_: None)
     made.build(PGO, [taught(made, CART)], title="build 2 of 3: pgo")
-    with made._school("shop"):
+    with made._training_stack("shop"):
         pass
     assert progress.phases == ["build 2 of 3: pgo", "copying the shop", "build 2 of 3: pgo"]
-    with made._school("shop"):
+    with made._training_stack("shop"):
         pass
     assert progress.notes == ["lets through: api.example.com:443"], "once for all trainings"
     made.build(PGO, [taught(made, CART)])
     assert progress.phases[-1] == "build: pgo"
 
 
-def test_what_is_built_for_this_machine_is_known_by_it(site: BuildSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_built_for_this_machine_is_known_by_it(builder: BuildSession, monkeypatch: pytest.MonkeyPatch) -> None:
     ordered: list[BuildOrder] = []
 
     def build(_: FakePipeline, order: BuildOrder) -> tuple[Path, Build]:
@@ -178,5 +178,5 @@ def test_what_is_built_for_this_machine_is_known_by_it(site: BuildSession, monke
     monkeypatch.setattr(FakePipeline, "build", build)
     monkeypatch.setattr(build_site, "native_machine", lambda: "znver3, 1a2b3c4d")
     for recipe in ("march=native", "march=x86-64-v3"):
-        site.build(parse_recipe(recipe), [taught(site, CART)])
+        builder.build(parse_recipe(recipe), [taught(builder, CART)])
     assert [each.machine for each in ordered] == ["znver3, 1a2b3c4d", ""]

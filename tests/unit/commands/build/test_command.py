@@ -13,7 +13,7 @@ from phpdyno.commands.build import command
 from phpdyno.commands.build import run as workflow
 from phpdyno.commands.build.command import Listed, foundation_of, run, wanted_of
 from phpdyno.commands.build.options import BuildOptions
-from phpdyno.commands.common.options import RECIPE, GroundOptions, RequestOptions
+from phpdyno.commands.common.options import RECIPE, BuildSourceOptions, RequestOptions
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
@@ -23,8 +23,8 @@ from tests.support.made_up.builds import BUILD
 WORKLOAD = '[[target]]\npath = "/asked"\nweight = 3\n\n[[target]]\npath = "/seldom"\nweight = 1\n'
 
 
-def options(*train: str, requests: RequestOptions | None = None, ground: GroundOptions | None = None) -> BuildOptions:
-    return BuildOptions(train=train, ground=ground or GroundOptions(), requests=requests or RequestOptions())
+def options(*train: str, requests: RequestOptions | None = None, build_source: BuildSourceOptions | None = None) -> BuildOptions:
+    return BuildOptions(train=train, build_source=build_source or BuildSourceOptions(), requests=requests or RequestOptions())
 
 
 @pytest.mark.parametrize("other", [{"recipe": "o3"}, {"train": ("hello",)}, {"package": None}])
@@ -59,21 +59,21 @@ def test_a_finished_build_is_held_against_what_is_installed_now(tmp_path: Path, 
         {"recipe": RECIPE},
         {"training": "3s"},
         {"seed": 2},
-        {"ground": GroundOptions(standalone=True)},
-        {"ground": GroundOptions(source=Path("/src"))},
-        {"ground": GroundOptions(zts=True)},
+        {"build_source": BuildSourceOptions(standalone=True)},
+        {"build_source": BuildSourceOptions(source=Path("/src"))},
+        {"build_source": BuildSourceOptions(zts=True)},
         {"requests": RequestOptions(workload=Path("asked.toml"))},
     ],
 )
 def test_what_is_made_anew_is_made_as_it_was(other: dict[str, Any]) -> None:
-    given = replace(BuildOptions(refresh=True, ground=GroundOptions(like="php-fpm8.4")), **other)
+    given = replace(BuildOptions(refresh=True, build_source=BuildSourceOptions(like="php-fpm8.4")), **other)
     with pytest.raises(UsageError, match=r"--refresh: builds are made anew as they were made.*--like, --package"):
         run(given)
 
 
 def test_a_build_that_is_made_anew_has_its_own_php_fpm() -> None:
     with pytest.raises(UsageError, match=r"--like php-fpm8.4: a build has its own php-fpm; leave it out, or pgo-1"):
-        run(BuildOptions(finished="pgo-1", refresh=True, ground=GroundOptions(like="php-fpm8.4")))
+        run(BuildOptions(finished="pgo-1", refresh=True, build_source=BuildSourceOptions(like="php-fpm8.4")))
 
 
 @pytest.mark.parametrize("other", [{"refresh": True}, {"finished": "pgo-1"}, {"train": ("hello",)}, {"package": Path("/debs")}])
@@ -134,7 +134,9 @@ def test_a_refresh_takes_the_php_fpm_and_where_packages_go(tmp_path: Path, monke
         return [], []
 
     monkeypatch.setattr(command, "refresh", fake_refresh)
-    assert run(BuildOptions(refresh=True, ground=GroundOptions(like="php-fpm8.4"), package=tmp_path, runs=tmp_path, json=True)) == 0
+    assert (
+        run(BuildOptions(refresh=True, build_source=BuildSourceOptions(like="php-fpm8.4"), package=tmp_path, runs=tmp_path, json=True)) == 0
+    )
     assert asked == ["php-fpm8.4"]
 
 
@@ -243,8 +245,8 @@ def test_requests_of_a_file_are_those_of_one_app(tmp_path: Path) -> None:
 
 
 def test_without_a_name_builds_stand_in_for_the_newest_php_fpm() -> None:
-    assert foundation_of(GroundOptions()).like == ""
-    assert foundation_of(GroundOptions(like="php-fpm8.2")).like == "php-fpm8.2"
+    assert foundation_of(BuildSourceOptions()).like == ""
+    assert foundation_of(BuildSourceOptions(like="php-fpm8.2")).like == "php-fpm8.2"
 
 
 def test_a_build_without_a_recipe_is_by_a_profile() -> None:
@@ -252,10 +254,10 @@ def test_a_build_without_a_recipe_is_by_a_profile() -> None:
 
 
 def test_extensions_are_given_by_their_places() -> None:
-    ground = GroundOptions(standalone=True, with_extension=("apcu=apcu-5.1.24.tgz",))
-    assert foundation_of(ground).added == (("apcu", Path("apcu-5.1.24.tgz").absolute()),)
+    build_source = BuildSourceOptions(standalone=True, with_extension=("apcu=apcu-5.1.24.tgz",))
+    assert foundation_of(build_source).added == (("apcu", Path("apcu-5.1.24.tgz").absolute()),)
     with pytest.raises(UsageError, match="this is not NAME=PATH"):
-        foundation_of(GroundOptions(standalone=True, with_extension=("apcu",)))
+        foundation_of(BuildSourceOptions(standalone=True, with_extension=("apcu",)))
 
 
 def test_names_from_outside_are_no_markup_and_obeyed_by_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -269,7 +271,7 @@ def test_names_from_outside_are_no_markup_and_obeyed_by_no_terminal(tmp_path: Pa
     assert "pgo-1: a: �\n" in said
 
 
-@pytest.mark.parametrize("refused", [lambda path: foundation_of(GroundOptions(source=path)), workflow.directory_for])
+@pytest.mark.parametrize("refused", [lambda path: foundation_of(BuildSourceOptions(source=path)), workflow.directory_for])
 def test_a_home_directory_that_is_not_known_is_said(refused: Callable[[Path], object]) -> None:
     with pytest.raises(UsageError, match="the home directory in '~nobodyhere/x' is not known"):
         refused(Path("~nobodyhere/x"))

@@ -48,10 +48,10 @@ class FakeSite:
             raise DynoError("what it asked for is not kept", where=teaching.app)
         return Trainee(teaching.reference, teaching.weight, requests=teaching.requests)
 
-    def taught_by(self, trainee: Trainee, course: TrainingLength) -> Teaching:
+    def taught_by(self, trainee: Trainee, training_length: TrainingLength) -> Teaching:
         if trainee.reference == self.gone:
             raise UsageError("there is no such file", where=trainee.reference)
-        self.courses.append(course)
+        self.courses.append(training_length)
         return structs.replace(TEACHING, reference=trainee.reference, weight=trainee.weight, requests=trainee.requests)
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:
@@ -62,7 +62,7 @@ class FakeSite:
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
+def builder(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
     found = FakeSite()
     monkeypatch.setattr(workflow, "open_build_session", found.open)
     monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.36"))
@@ -82,13 +82,13 @@ def refreshed(monkeypatch: pytest.MonkeyPatch, *builds: Build, only: str = "") -
     return failed
 
 
-def test_each_is_made_once_for_the_apps_that_it_was_examined_on(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_each_is_made_once_for_the_apps_that_it_was_examined_on(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     refreshed(monkeypatch, O2, PGO, structs.replace(PGO, name="pgo-2", php_version="8.2.35"))
-    assert site.made == [("o2", ["wordpress=3"]), ("pgo", ["wordpress=3"])]
-    assert site.courses[0] == TrainingLength(30.0, 500, 7)
+    assert builder.made == [("o2", ["wordpress=3"]), ("pgo", ["wordpress=3"])]
+    assert builder.courses[0] == TrainingLength(30.0, 500, 7)
 
 
-def test_orders_that_come_to_the_same_build_give_it_once(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_orders_that_come_to_the_same_build_give_it_once(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     older = structs.replace(O2, examined=(structs.replace(TEACHING, version="6.0"),))
     monkeypatch.setattr(workflow, "find_fpm", lambda _: PGO.like)
     monkeypatch.setattr(workflow, "finished_builds", lambda: tuple((Path("/cache"), each) for each in (older, O2)))
@@ -96,32 +96,32 @@ def test_orders_that_come_to_the_same_build_give_it_once(monkeypatch: pytest.Mon
     assert made == [(Path("/cache/finished"), BUILD)]
 
 
-def test_what_is_made_anew_is_to_be_kept(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_what_is_made_anew_is_to_be_kept(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     refreshed(monkeypatch, PGO)
-    assert [(each.like, each.to_be_kept) for each in site.foundations] == [("php-fpm8.2", True)]
+    assert [(each.like, each.to_be_kept) for each in builder.foundations] == [("php-fpm8.2", True)]
 
 
-def test_where_bolt_is_missing_the_others_are_made(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
-    site.without_bolt = True
+def test_where_bolt_is_missing_the_others_are_made(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
+    builder.without_bolt = True
     failed = refreshed(monkeypatch, structs.replace(PGO, name="pgo+bolt-3", recipe=parse_recipe("pgo+bolt")), PGO)
-    assert not site.foundations[0].laid_out
-    assert site.made == [("pgo", ["wordpress=3"])]
+    assert not builder.foundations[0].laid_out
+    assert builder.made == [("pgo", ["wordpress=3"])]
     assert failed == ["pgo+bolt is not made anew: BOLT is not installed"]
 
 
-def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_builds_of_which_less_is_known_are_named(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     of_log = trained_on(FORGOTTEN)
     failed = refreshed(monkeypatch, structs.replace(O2, examined=()), of_log, PGO)
-    assert site.made == [("pgo", ["wordpress=3"])]
+    assert builder.made == [("pgo", ["wordpress=3"])]
     assert failed == [
         "it is not known on which app o2-1 was examined: give it one with --train",
         "pgo is not made anew: wordpress: what it asked for is not kept",
     ]
 
 
-def test_one_that_was_trained_on_a_log_is_trained_on_what_is_kept_of_it(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_one_that_was_trained_on_a_log_is_trained_on_what_is_kept_of_it(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     assert not refreshed(monkeypatch, trained_on("/logs/access.log"))
-    assert site.made == [("pgo", ["wordpress=3/logs/access.log"])]
+    assert builder.made == [("pgo", ["wordpress=3/logs/access.log"])]
 
 
 def trained_on(requests: str) -> Build:
@@ -134,44 +134,44 @@ GIVEN = structs.replace(PGO, name="pgo-8", origin=structs.replace(PGO.origin, ki
 
 
 def test_what_only_its_builder_can_make_again_is_named_once_it_does_not_fit_any_more(
-    monkeypatch: pytest.MonkeyPatch, site: FakeSite
+    monkeypatch: pytest.MonkeyPatch, builder: FakeSite
 ) -> None:
     assert not refreshed(monkeypatch, ALONE, PGO, GIVEN)
     monkeypatch.setattr(workflow, "inspect_php", lambda fpm: PhpBuild(fpm, "8.2.37"))
     said = ["pgo-7 stands alone: build it again as you did", "pgo-8 is of a source of its own: build it again as you did"]
     assert refreshed(monkeypatch, ALONE, PGO, GIVEN) == said
-    assert site.made == [("pgo", ["wordpress=3"])] * 2
+    assert builder.made == [("pgo", ["wordpress=3"])] * 2
     # Where there are no others, nothing is fetched for them.
     assert refreshed(monkeypatch, ALONE, GIVEN) == said
-    assert len(site.foundations) == 2
+    assert len(builder.foundations) == 2
 
 
-def test_so_it_is_once_an_extension_was_installed_that_it_lacks(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_so_it_is_once_an_extension_was_installed_that_it_lacks(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     monkeypatch.setattr(installed, "installed_since", lambda _: ("redis.so",))
     assert refreshed(monkeypatch, GIVEN) == ["pgo-8 is of a source of its own: build it again as you did"]
 
 
-def test_one_of_them_is_made_anew_by_its_name(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_one_of_them_is_made_anew_by_its_name(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     assert not refreshed(monkeypatch, O2, PGO, ALONE, only=O2.name)
     assert not refreshed(monkeypatch, O2, PGO, ALONE, only="o2")
-    assert site.made == [("o2", ["wordpress=3"])] * 2
+    assert builder.made == [("o2", ["wordpress=3"])] * 2
 
 
-def test_one_that_is_named_and_cannot_be_made_anew_says_why(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_one_that_is_named_and_cannot_be_made_anew_says_why(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     assert refreshed(monkeypatch, O2, ALONE, only="pgo-7") == ["pgo-7 stands alone: build it again as you did"]
     with pytest.raises(UsageError, match="pgo-9: this build is for measuring only: it was made beside another PHP"):
         refreshed(monkeypatch, O2, structs.replace(PGO, name="pgo-9", measuring_only=True), only="pgo-9")
-    assert not site.foundations
+    assert not builder.foundations
 
 
-def test_one_whose_app_is_gone_is_noted_and_the_others_are_made(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
-    site.gone = "/srv/shop/app.toml"
-    gone = structs.replace(O2, examined=(structs.replace(TEACHING, reference=site.gone),))
+def test_one_whose_app_is_gone_is_noted_and_the_others_are_made(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
+    builder.gone = "/srv/shop/app.toml"
+    gone = structs.replace(O2, examined=(structs.replace(TEACHING, reference=builder.gone),))
     monkeypatch.setattr(workflow, "find_fpm", lambda _: PGO.like)
     monkeypatch.setattr(workflow, "finished_builds", lambda: tuple((Path("/cache"), each) for each in (gone, PGO)))
     progress = FakeProgress()
     made, failed = workflow.refresh("php-fpm8.2", logs=Path("/logs"), progress=progress)
-    assert site.made == [("pgo", ["wordpress=3"])]
+    assert builder.made == [("pgo", ["wordpress=3"])]
     assert made == [(Path("/cache/finished"), BUILD)]
     assert failed == progress.notes == ["o2 is not made anew: /srv/shop/app.toml: there is no such file"]
 
@@ -184,12 +184,12 @@ def test_one_whose_app_is_gone_is_noted_and_the_others_are_made(monkeypatch: pyt
         structs.replace(PGO, like="/usr/sbin/php-fpm8.4"),
     ],
 )
-def test_others_are_none_to_be_made_anew(monkeypatch: pytest.MonkeyPatch, site: FakeSite, other: Build) -> None:
+def test_others_are_none_to_be_made_anew(monkeypatch: pytest.MonkeyPatch, builder: FakeSite, other: Build) -> None:
     with pytest.raises(UsageError, match=r"there is no build that stood in for /usr/sbin/php-fpm8.2; name its php-fpm with --like"):
         refreshed(monkeypatch, other)
-    assert not site.foundations
+    assert not builder.foundations
 
 
-def test_recipes_that_were_made_for_another_php_fpm_are_left_to_it(monkeypatch: pytest.MonkeyPatch, site: FakeSite) -> None:
+def test_recipes_that_were_made_for_another_php_fpm_are_left_to_it(monkeypatch: pytest.MonkeyPatch, builder: FakeSite) -> None:
     refreshed(monkeypatch, structs.replace(O2, like="/usr/sbin/php-fpm8.4"), PGO)
-    assert site.made == [("pgo", ["wordpress=3"])]
+    assert builder.made == [("pgo", ["wordpress=3"])]

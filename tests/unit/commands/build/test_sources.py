@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.build import sources as build_ground
+from phpdyno.commands.build import sources as build_sources
 from phpdyno.commands.build.sources import SourceRequest, find_source
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.php_build.order import BuildSource
@@ -22,7 +22,7 @@ from tests.support.real.extension import extension_source
 
 INSTALLED = Installed("/usr/sbin/php-fpm8.2", "8.2.36", "php8.2-fpm", "php8.2", "8.2.36-1+b1", "8.2.36-1", "/usr/lib/php/20220829")
 Ask = Callable[[SourceRequest], BuildSource]
-PAIR = build_ground._Search._pair
+PAIR = build_sources._Search._pair
 
 
 class FakeArchive:
@@ -52,16 +52,16 @@ def progress() -> FakeProgress:
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, progress: FakeProgress) -> Ask:
     nobody = cast(Supervisor, SimpleNamespace())
-    monkeypatch.setattr(build_ground, "SourceArchive", FakeArchive)
-    monkeypatch.setattr(build_ground, "look_at", lambda *_: INSTALLED)
-    monkeypatch.setattr(build_ground, "libraries_of", lambda _: ("libapparmor.so.1", "libc.so.6"))
-    monkeypatch.setattr(build_ground, "find_fpm", lambda _: INSTALLED.fpm)
-    monkeypatch.setattr(build_ground, "inspect_php", lambda _: SimpleNamespace(version=INSTALLED.version))
-    monkeypatch.setattr(build_ground, "ini_files", lambda _: SimpleNamespace(main="/etc/php/8.2/fpm/php.ini"))
-    monkeypatch.setattr(build_ground, "require_packages", lambda _: None)
-    monkeypatch.setattr(build_ground, "configured", lambda *_: ("--enable-fpm", "--with-openssl"))
-    monkeypatch.setattr(build_ground, "modules_of", lambda *_: ("Core",))
-    monkeypatch.setattr(build_ground._Search, "_pair", lambda _, installed, version: installed)
+    monkeypatch.setattr(build_sources, "SourceArchive", FakeArchive)
+    monkeypatch.setattr(build_sources, "look_at", lambda *_: INSTALLED)
+    monkeypatch.setattr(build_sources, "libraries_of", lambda _: ("libapparmor.so.1", "libc.so.6"))
+    monkeypatch.setattr(build_sources, "find_fpm", lambda _: INSTALLED.fpm)
+    monkeypatch.setattr(build_sources, "inspect_php", lambda _: SimpleNamespace(version=INSTALLED.version))
+    monkeypatch.setattr(build_sources, "ini_files", lambda _: SimpleNamespace(main="/etc/php/8.2/fpm/php.ini"))
+    monkeypatch.setattr(build_sources, "require_packages", lambda _: None)
+    monkeypatch.setattr(build_sources, "configured", lambda *_: ("--enable-fpm", "--with-openssl"))
+    monkeypatch.setattr(build_sources, "modules_of", lambda *_: ("Core",))
+    monkeypatch.setattr(build_sources._Search, "_pair", lambda _, installed, version: installed)
     return lambda wanted: find_source(wanted, Workshop(tmp_path / "cache", progress.note), nobody, progress)
 
 
@@ -82,15 +82,20 @@ def test_binaries_that_were_only_compiled_again_are_of_the_source_that_they_were
     ask: Ask, monkeypatch: pytest.MonkeyPatch, *, alone: bool
 ) -> None:
     monkeypatch.setattr(FakeArchive, "held", "8.2.36-1")
-    ground = ask(SourceRequest(alone=alone, extensions=() if alone else None, to_be_kept=True))
-    assert (ground.origin.version, ground.measuring_only) == ("8.2.36-1", False)
-    assert (ground.package, ground.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
+    build_source = ask(SourceRequest(alone=alone, extensions=() if alone else None, to_be_kept=True))
+    assert (build_source.origin.version, build_source.measuring_only) == ("8.2.36-1", False)
+    assert (build_source.package, build_source.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
 
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_where_the_exact_source_is_missing_an_older_one_is_for_measuring_only(ask: Ask, progress: FakeProgress, *, alone: bool) -> None:
-    ground = ask(SourceRequest(alone=alone, extensions=() if alone else None))
-    assert (ground.measuring_only, ground.version, ground.package, ground.package_version) == (True, "8.2.32", "", "")
+    build_source = ask(SourceRequest(alone=alone, extensions=() if alone else None))
+    assert (build_source.measuring_only, build_source.version, build_source.package, build_source.package_version) == (
+        True,
+        "8.2.32",
+        "",
+        "",
+    )
     assert "older than what is installed, for measuring only" in progress.notes[0]
 
 
@@ -130,13 +135,13 @@ def only_newer(monkeypatch: pytest.MonkeyPatch, fetched: list[dict[str, str]], o
             (into / path).parent.mkdir(parents=True, exist_ok=True)
             (into / path).touch()
 
-    monkeypatch.setattr(build_ground, "configured", asked)
-    monkeypatch.setattr(build_ground, "built_in_source", lambda _: ("php8.2-fpm", "php8.2-xml"))
+    monkeypatch.setattr(build_sources, "configured", asked)
+    monkeypatch.setattr(build_sources, "built_in_source", lambda _: ("php8.2-fpm", "php8.2-xml"))
     versions = {"php8.2-fpm": "8.2.40-1+b1", "php8.2-xml": "8.2.40-1"}
-    monkeypatch.setattr(build_ground, "versions_built_of", lambda packages, version: {name: versions[name] for name in packages})
-    monkeypatch.setattr(build_ground, "modules_besides", lambda *_: others)
-    monkeypatch.setattr(build_ground, "fetch_packages", fetch)
-    monkeypatch.setattr(build_ground._Search, "_pair", PAIR)
+    monkeypatch.setattr(build_sources, "versions_built_of", lambda packages, version: {name: versions[name] for name in packages})
+    monkeypatch.setattr(build_sources, "modules_besides", lambda *_: others)
+    monkeypatch.setattr(build_sources, "fetch_packages", fetch)
+    monkeypatch.setattr(build_sources._Search, "_pair", PAIR)
 
 
 def test_where_there_is_a_newer_version_only_it_is_for_measuring_beside_its_own_binaries(
@@ -144,18 +149,18 @@ def test_where_there_is_a_newer_version_only_it_is_for_measuring_beside_its_own_
 ) -> None:
     fetched: list[dict[str, str]] = []
     only_newer(monkeypatch, fetched)
-    ground = ask(SourceRequest())
+    build_source = ask(SourceRequest())
     assert fetched == [{"php8.2-fpm": "8.2.40-1+b1", "php8.2-xml": "8.2.40-1"}]
-    assert (ground.version, ground.beside, ground.measuring_only, ground.package) == ("8.2.40", "8.2.40", True, "")
+    assert (build_source.version, build_source.beside, build_source.measuring_only, build_source.package) == ("8.2.40", "8.2.40", True, "")
     # They are configured as those binaries are.
-    assert "--with-libxml" in ground.options
-    assert ground.stock["php"].endswith("/usr/sbin/php-fpm8.2")
-    assert ground.stock["php.extension_dir"] == str(ground.theirs)
+    assert "--with-libxml" in build_source.options
+    assert build_source.stock["php"].endswith("/usr/sbin/php-fpm8.2")
+    assert build_source.stock["php.extension_dir"] == str(build_source.theirs)
     notice = (
         "8.2.40-1 is built and compared with its own binaries: newer than what is installed, for measuring only; it is better to upgrade"
     )
     assert notice in progress.notes[0]
-    assert progress.notes == [ground.origin.notice]
+    assert progress.notes == [build_source.origin.notice]
 
 
 def test_packages_that_compiling_beside_a_newer_version_needs_are_named_and_not_called_a_missing_source(
@@ -166,7 +171,7 @@ def test_packages_that_compiling_beside_a_newer_version_needs_are_named_and_not_
             raise DynoError("compiling PHP needs libxml2-dev")
 
     only_newer(monkeypatch, [])
-    monkeypatch.setattr(build_ground, "require_packages", require)
+    monkeypatch.setattr(build_sources, "require_packages", require)
     with pytest.raises(DynoError, match=r"^compiling PHP needs libxml2-dev$"):
         ask(SourceRequest())
 
@@ -188,20 +193,20 @@ def test_a_pair_has_the_extensions_of_other_packages_too_and_those_that_it_canno
     theirs.mkdir(parents=True)
     (theirs / "apcu.so").touch()
     only_newer(monkeypatch, [], others=(theirs / "apcu.so",))
-    monkeypatch.setattr(build_ground, "look_at", lambda *_: structs.replace(INSTALLED, extension_dir=str(theirs)))
+    monkeypatch.setattr(build_sources, "look_at", lambda *_: structs.replace(INSTALLED, extension_dir=str(theirs)))
     monkeypatch.setattr(
-        build_ground, "modules_of", lambda _, place="": ("Core", "apcu") if place else ("Core", "apcu", "memcached", "redis")
+        build_sources, "modules_of", lambda _, place="": ("Core", "apcu") if place else ("Core", "apcu", "memcached", "redis")
     )
 
     def fetch(_: object, __: dict[str, str], into: Path) -> None:
         (into / "usr" / "sbin").mkdir(parents=True, exist_ok=True)
         (into / "usr" / "sbin" / "php-fpm8.2").touch()
 
-    monkeypatch.setattr(build_ground, "fetch_packages", fetch)
-    ground = ask(SourceRequest())
-    assert ground.modules == ("apcu.so",)
-    assert ground.theirs is not None
-    assert (ground.theirs / "apcu.so").readlink() == theirs / "apcu.so"
+    monkeypatch.setattr(build_sources, "fetch_packages", fetch)
+    build_source = ask(SourceRequest())
+    assert build_source.modules == ("apcu.so",)
+    assert build_source.theirs is not None
+    assert (build_source.theirs / "apcu.so").readlink() == theirs / "apcu.so"
     assert progress.notes[0].endswith("; without memcached, redis, which it cannot load")
 
 
@@ -212,8 +217,8 @@ def test_what_is_to_be_kept_is_not_made_of_an_older_source(ask: Ask) -> None:
 
 def test_an_older_source_of_ones_own_is_for_measuring_only_too(ask: Ask, progress: FakeProgress, tmp_path: Path) -> None:
     older = SourceRequest(alone=True, extensions=(), source=source(tmp_path, "8.2.30"))
-    ground = ask(older)
-    assert (ground.measuring_only, ground.version) == (True, "8.2.30")
+    build_source = ask(older)
+    assert (build_source.measuring_only, build_source.version) == (True, "8.2.30")
     assert progress.notes == ["this source is PHP 8.2.30, older than the installed 8.2.36: for measuring only"]
     kept = SourceRequest(alone=True, extensions=(), source=older.source, to_be_kept=True)
     with pytest.raises(UsageError, match=r"older than the installed 8.2.36.*leave --package out"):
@@ -221,9 +226,9 @@ def test_an_older_source_of_ones_own_is_for_measuring_only_too(ask: Ask, progres
 
 
 def test_a_drop_in_of_a_newer_source_is_of_that_version_and_beside_the_installed_one(ask: Ask, tmp_path: Path) -> None:
-    ground = ask(SourceRequest(source=source(tmp_path, "8.2.40"), to_be_kept=True))
-    assert (ground.version, ground.beside, ground.measuring_only) == ("8.2.40", "8.2.36", False)
-    assert (ground.package, ground.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
+    build_source = ask(SourceRequest(source=source(tmp_path, "8.2.40"), to_be_kept=True))
+    assert (build_source.version, build_source.beside, build_source.measuring_only) == ("8.2.40", "8.2.36", False)
+    assert (build_source.package, build_source.package_version) == ("php8.2-fpm", "8.2.36-1+b1")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +250,7 @@ def test_extensions_that_a_drop_in_links_are_those_that_are_there_now(ask: Ask, 
     theirs.mkdir()
     for name in ("redis.so", "mysqli.so", "README"):
         (theirs / name).touch()
-    monkeypatch.setattr(build_ground, "look_at", lambda *_: structs.replace(INSTALLED, extension_dir=str(theirs)))
+    monkeypatch.setattr(build_sources, "look_at", lambda *_: structs.replace(INSTALLED, extension_dir=str(theirs)))
     newer = source(tmp_path / "source", "8.2.40")
     assert ask(SourceRequest(source=newer)).modules == ("mysqli.so", "redis.so")
     assert ask(SourceRequest(source=newer, alone=True, extensions=())).modules == ()
@@ -255,15 +260,15 @@ def test_what_the_installed_php_fpm_is_linked_with_is_wanted_of_a_drop_in_too(
     ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     wanted: list[str] = []
-    monkeypatch.setattr(build_ground, "require_packages", wanted.extend)
+    monkeypatch.setattr(build_sources, "require_packages", wanted.extend)
     assert "--with-fpm-apparmor" in ask(SourceRequest(source=source(tmp_path, "8.2.40"))).options
     assert "libapparmor-dev" in wanted
 
 
 def test_all_that_is_missing_is_asked_for_at_once(ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wanted: list[str] = []
-    monkeypatch.setattr(build_ground, "require_packages", wanted.extend)
-    monkeypatch.setattr(build_ground, "bolt_version", lambda: "")
+    monkeypatch.setattr(build_sources, "require_packages", wanted.extend)
+    monkeypatch.setattr(build_sources, "bolt_version", lambda: "")
     extension = extension_source(tmp_path / "answers")
     (extension / "answers.cpp").touch()
     unreleased = source(tmp_path / "source", "8.4.24", api="20240924")
@@ -272,7 +277,7 @@ def test_all_that_is_missing_is_asked_for_at_once(ask: Ask, monkeypatch: pytest.
     assert {"gcc", "libc6-dev", "libonig-dev", "g++", "bison", "re2c", "bolt-19"} <= set(wanted)
     assert len(wanted) == len(set(wanted))
     (unreleased / PARSER).touch()
-    monkeypatch.setattr(build_ground, "bolt_version", lambda: "llvm-19")
+    monkeypatch.setattr(build_sources, "bolt_version", lambda: "llvm-19")
     wanted.clear()
     ask(structs.replace(foundation, added=()))
     assert not {"g++", "bison", "re2c", "bolt-19"} & set(wanted)
@@ -284,12 +289,12 @@ def test_what_the_source_does_not_have_is_refused_by_name_and_left_out_of_the_co
     newer = source(tmp_path, "8.4.24", api="20240924")
     with pytest.raises(UsageError, match=r"--extension: PHP 8.4's own source has no imap; give its source with --with-extension"):
         ask(SourceRequest(alone=True, extensions=("imap",), source=newer))
-    monkeypatch.setattr(build_ground, "modules_of", lambda _: ("imap", "snmp", "Zend OPcache"))
+    monkeypatch.setattr(build_sources, "modules_of", lambda _: ("imap", "snmp", "Zend OPcache"))
     assert ask(SourceRequest(alone=True, source=newer)).extensions == ("snmp",)
     assert progress.notes == ["imap: not of PHP 8.4's own source, so this build is without; give the source with --with-extension"]
 
 
 def test_a_newer_series_of_its_own_may_be_kept(ask: Ask, tmp_path: Path) -> None:
     wanted = SourceRequest(alone=True, extensions=(), source=source(tmp_path, "8.4.24", api="20240924"), to_be_kept=True)
-    ground = ask(wanted)
-    assert (ground.version, ground.beside, ground.measuring_only, ground.package) == ("8.4.24", "", False, "")
+    build_source = ask(wanted)
+    assert (build_source.version, build_source.beside, build_source.measuring_only, build_source.package) == ("8.4.24", "", False, "")

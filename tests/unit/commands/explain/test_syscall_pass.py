@@ -69,9 +69,9 @@ class FakeStack:
         self.started.append(arms[0].name)
         yield (arms[0],)
 
-    def warm_up(self, lane: Any, *_: object, env_names: tuple[str, ...], **__: object) -> SimpleNamespace:
+    def warm_up(self, driven: Any, *_: object, env_names: tuple[str, ...], **__: object) -> SimpleNamespace:
         self.asked_env.add(env_names)
-        return SimpleNamespace(facts=self.facts[lane.arm.name])
+        return SimpleNamespace(facts=self.facts[driven.arm.name])
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ class FakeSite:
         self._progress = progress
         yield self
 
-    def taught_by(self, trainee: Trainee, course: TrainingLength) -> Teaching:
+    def taught_by(self, trainee: Trainee, training_length: TrainingLength) -> Teaching:
         return TEACHING
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from phpdyno.commands.common.options import GroundOptions
+from phpdyno.commands.common.options import BuildSourceOptions
 from phpdyno.commands.ladder import command
 from phpdyno.commands.ladder import run as workflow
 from phpdyno.commands.ladder.command import climb_of, run
@@ -34,7 +34,7 @@ def asked(tmp_path: Path, **changed: Any) -> LadderOptions:
         ({"confidence": "100%"}, "--confidence"),
         ({"budget": "soon"}, "--budget: 'soon' is not a duration"),
         ({"training": "0s"}, "--training: '0s' is not a duration"),
-        ({"ground": GroundOptions(checksum="c0de")}, "--checksum c0de: a checksum belongs to --source"),
+        ({"build_source": BuildSourceOptions(checksum="c0de")}, "--checksum c0de: a checksum belongs to --source"),
         ({"resume": Path("/runs/one")}, "--resume with hello: a ladder that is resumed keeps its app"),
         ({"reference": "", "resume": Path("/runs/one"), "budget": "soon"}, "--budget: 'soon' is not a duration"),
     ],

@@ -36,7 +36,7 @@ class FakeSite:
         assert foundation.laid_out  # BOLT is asked for before anything is compiled
         yield self
 
-    def taught_by(self, trainee: Trainee, course: TrainingLength) -> Teaching:
+    def taught_by(self, trainee: Trainee, training_length: TrainingLength) -> Teaching:
         return structs.replace(TEACHING, app=trainee.reference, reference=trainee.reference)
 
     def build(self, recipe: Recipe, teachings: Sequence[Teaching], *, title: str) -> tuple[Path, Build]:

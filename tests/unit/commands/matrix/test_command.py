@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.common.options import RECIPE, TRAINING, GroundOptions
+from phpdyno.commands.common.options import RECIPE, TRAINING, BuildSourceOptions
 from phpdyno.commands.matrix import command
 from phpdyno.commands.matrix import run as workflow
 from phpdyno.commands.matrix.command import run
@@ -32,21 +32,21 @@ APPS = ("hello", "symfony-hello")
         ({"margin": "none"}, "--margin"),
         ({"confidence": "100%"}, "--confidence"),
         ({"budget": "soon"}, "--budget"),
-        ({"ground": GroundOptions(checksum="c0de")}, "--checksum c0de: a checksum belongs to --source"),
+        ({"build_source": BuildSourceOptions(checksum="c0de")}, "--checksum c0de: a checksum belongs to --source"),
     ],
 )
 def test_what_cannot_be_built_or_measured_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], said: str
 ) -> None:
     monkeypatch.setattr(workflow, "open_build_session", lambda *_, **__: pytest.fail("nothing is built"))
-    usual = MatrixOptions(APPS, GroundOptions(), RECIPE, TRAINING, "1%", "95%", "10m", 1, tmp_path / "runs", None, json=True)
+    usual = MatrixOptions(APPS, BuildSourceOptions(), RECIPE, TRAINING, "1%", "95%", "10m", 1, tmp_path / "runs", None, json=True)
     with pytest.raises(UsageError, match=said):
         run(replace(usual, **changed))
     assert not (tmp_path / "runs").exists()
 
 
 def asked(tmp_path: Path, *apps: str, budget: str | None = None, resume: Path | None = None) -> MatrixOptions:
-    return MatrixOptions(apps, GroundOptions(), RECIPE, TRAINING, "1%", "95%", budget, 1, tmp_path / "runs", resume, json=True)
+    return MatrixOptions(apps, BuildSourceOptions(), RECIPE, TRAINING, "1%", "95%", budget, 1, tmp_path / "runs", resume, json=True)
 
 
 def test_namesakes_are_refused_before_anything_is_built(tmp_path: Path) -> None:

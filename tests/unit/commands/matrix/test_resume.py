@@ -26,15 +26,15 @@ from tests.support.made_up.journals import CONTROL, JIT, opening, plan
 from tests.support.made_up.journals import blocks as measured
 from tests.support.made_up.ladders import TEACHING, matrix_record
 
-GROUND = Provenance("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
+PROVENANCE = Provenance("c0de", {"kernel": "6.1"}, {"nginx": "1.22.1"})
 
 
 class FakeHost:
-    """A cache of builds, a ground, and comparisons that end at once."""
+    """A cache of builds, a source, and comparisons that end at once."""
 
     def __init__(self, cache: Path) -> None:
         self.cache = cache
-        self.ground = GROUND
+        self.ground = PROVENANCE
         self.compared: list[str] = []
         self.origins: list[tuple[str, ...]] = []
         self.budgets: list[float] = []
@@ -75,7 +75,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
 def begun(run: Path, **changes: object) -> MatrixRecord:
     """A matrix whose first app is measured."""
     whole = matrix_record()
-    record = structs.replace(whole, apps=(whole.apps[0], structs.replace(whole.apps[1], state="open")), ground=GROUND)
+    record = structs.replace(whole, apps=(whole.apps[0], structs.replace(whole.apps[1], state="open")), ground=PROVENANCE)
     run.mkdir()
     write_matrix(run, structs.replace(record, **changes))
     return record
@@ -108,15 +108,15 @@ def test_other_binaries_of_the_same_name_are_not_measured_beside_the_others(tmp_
 
 
 @pytest.mark.parametrize(
-    ("ground", "said"),
+    ("provenance", "said"),
     [
-        (structs.replace(GROUND, host={"kernel": "6.2"}), r"parts of the matrix were measured on: kernel 6\.1, now 6\.2"),
-        (structs.replace(GROUND, code="beef"), r"measuring code c0de \(0\.1\.0\), now beef; start a new matrix"),
+        (structs.replace(PROVENANCE, host={"kernel": "6.2"}), r"parts of the matrix were measured on: kernel 6\.1, now 6\.2"),
+        (structs.replace(PROVENANCE, code="beef"), r"measuring code c0de \(0\.1\.0\), now beef; start a new matrix"),
     ],
 )
-def test_comparisons_on_something_else_are_not_added(tmp_path: Path, host: FakeHost, ground: Provenance, said: str) -> None:
+def test_comparisons_on_something_else_are_not_added(tmp_path: Path, host: FakeHost, provenance: Provenance, said: str) -> None:
     begun(tmp_path / "run")
-    host.ground = ground
+    host.ground = provenance
     with pytest.raises(UsageError, match=said):
         resumed(tmp_path / "run")
     assert host.compared == []
@@ -141,7 +141,7 @@ def test_a_comparison_of_which_blocks_are_measured_binds_as_one_that_is_done(tmp
     apps = tuple(structs.replace(each, state="failed") for each in matrix_record().apps)
     begun(tmp_path / "run", apps=apps)
     keep_comparison(tmp_path / "run" / "wordpress" / "20260101-compare-wordpress", blocks=blocks)
-    host.ground = structs.replace(GROUND, host={"kernel": "6.2"})
+    host.ground = structs.replace(PROVENANCE, host={"kernel": "6.2"})
     if blocks:
         with pytest.raises(UsageError, match=r"not what parts of the matrix were measured on: kernel 6\.1, now 6\.2"):
             resumed(tmp_path / "run")
@@ -186,7 +186,7 @@ def test_an_app_that_is_not_what_has_trained_is_not_measured(tmp_path: Path, hos
 def test_before_a_comparison_is_done_anything_may_change(tmp_path: Path, host: FakeHost) -> None:
     apps = tuple(structs.replace(each, state="open") for each in matrix_record().apps)
     begun(tmp_path / "run", apps=apps)
-    host.ground = structs.replace(GROUND, code="beef")
+    host.ground = structs.replace(PROVENANCE, code="beef")
     assert resumed(tmp_path / "run").ground == host.ground
     assert host.compared == ["wordpress", "hello"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from phpdyno.commands.tune.lab import Bases, Maker, TunedApp, TuneMeasurer
+from phpdyno.commands.tune.measurer import Bases, Maker, TunedApp, TuneMeasurer
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import MAX_LAG_OF_CPU, AppSource
 from phpdyno.model.runs.tune import Goal, TuneRequest
@@ -27,7 +27,7 @@ class FakeReader:
         return Arm(name, PhpBuild("/usr/sbin/php-fpm8.2", "8.2.29"), settings, changed)
 
 
-def lab(goal: Goal = "throughput", memory_kib: int = 16 * GIB, workers: int = 4) -> TuneMeasurer:
+def measurer(goal: Goal = "throughput", memory_kib: int = 16 * GIB, workers: int = 4) -> TuneMeasurer:
     bases = Bases({"pool.pm.max_children": "1"}, {"pool.pm.max_children": str(workers)})
     reader: Any = FakeReader()
     anything: Any = None
@@ -41,7 +41,7 @@ def test_kept_connections_and_few_workers_cannot_be_together() -> None:
         Candidate("two", {"pool.pm.max_children": "2"}),
         Candidate("eight", {"pool.pm.max_children": "8"}),
     )
-    clash = lab().clash("throughput")
+    clash = measurer().clash("throughput")
     assert clash(keep, two)
     assert clash(keep, Candidate("web", {"web.workers": "2"}))
     assert not clash(keep, eight)
@@ -49,17 +49,17 @@ def test_kept_connections_and_few_workers_cannot_be_together() -> None:
 
 
 def test_cpu_has_a_limit_of_lag_of_its_own() -> None:
-    made = lab("cpu").plan("race", (), metric="cpu", budget_s=60.0, control=Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.29")))
+    made = measurer("cpu").plan("race", (), metric="cpu", budget_s=60.0, control=Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.29")))
     assert made.limits_of("cpu").lag == MAX_LAG_OF_CPU
 
 
 def test_an_instance_is_reckoned_with_what_the_control_holds() -> None:
     facts = structs.replace(PLAIN, opcache=structs.replace(OPCACHE, used_bytes=64 << 20, free_bytes=64 << 20, wasted_bytes=0))
-    one = lab("cpu")
+    one = measurer("cpu")
     before = one.most_arms
     one.make_room_for(facts, 10 * 1024)
     assert one.most_arms == before
-    many = lab("throughput", workers=200)
+    many = measurer("throughput", workers=200)
     many.make_room_for(facts, 10 * 1024)
     assert many.most_arms < before / 3
-    assert lab(memory_kib=0).most_arms == 2
+    assert measurer(memory_kib=0).most_arms == 2

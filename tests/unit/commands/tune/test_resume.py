@@ -43,8 +43,8 @@ def resumed(change: Callable[[Any, Any], tuple[Any, Any]] = lambda control, live
     """Go on with BEFORE after a change to the control or to the running pool."""
     control, live = change(BEFORE.control, imported("memory_limit = 128M\n"))
     subject: Any = SimpleNamespace(controls=(control, control))
-    lab: Any = SimpleNamespace(app=SimpleNamespace(version=BEFORE.app_version), live=live)
-    refuse_changed_tune(BEFORE, subject, lab, Preflight(HOST, ()))
+    measurer: Any = SimpleNamespace(app=SimpleNamespace(version=BEFORE.app_version), live=live)
+    refuse_changed_tune(BEFORE, subject, measurer, Preflight(HOST, ()))
 
 
 def test_what_is_as_it_was_is_gone_on_with() -> None:
@@ -133,9 +133,9 @@ def test_a_tune_that_is_not_gone_on_with_keeps_what_it_found(tmp_path: Path, mon
 
     monkeypatch.setattr(Tuning, "_stages", stages)
     interrupted = record(outcome="interrupted")
-    lab: Any = SimpleNamespace(parts=SimpleNamespace(taken=[]), clock=SimpleNamespace(spent_s=lambda: 400.0))
+    measurer: Any = SimpleNamespace(parts=SimpleNamespace(taken=[]), clock=SimpleNamespace(spent_s=lambda: 400.0))
     with pytest.raises(TuneChanged):
-        Tuning(tmp_path, interrupted, lab, FakeProgress()).go()
+        Tuning(tmp_path, interrupted, measurer, FakeProgress()).go()
     assert read_tune(tmp_path) == interrupted
 
 

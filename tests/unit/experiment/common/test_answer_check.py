@@ -1,4 +1,4 @@
-"""Equal answers, against fake lanes: which answers count, and what is asked again."""
+"""Equal answers, against fake driven instances: which answers count, and what is asked again."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -38,60 +38,60 @@ class FakeLane:
         return response(self.bodies.pop(0) if len(self.bodies) > 1 else self.bodies[0])
 
 
-def lane(name: str, *bodies: bytes) -> Any:
+def driven(name: str, *bodies: bytes) -> Any:
     return FakeLane(name, *bodies)
 
 
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> AnswerCheck:
+def answer_check(monkeypatch: pytest.MonkeyPatch) -> AnswerCheck:
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
     learnt = AnswerCheck(Workload((Target("/"),)))
-    learnt.learn(lane("control", PAGE))
+    learnt.learn(driven("control", PAGE))
     return learnt
 
 
-def test_an_equal_first_answer_is_not_asked_for_again(gate: AnswerCheck) -> None:
-    control, treatment = lane("control", PAGE), lane("treatment", PAGE)
+def test_an_equal_first_answer_is_not_asked_for_again(answer_check: AnswerCheck) -> None:
+    control, treatment = driven("control", PAGE), driven("treatment", PAGE)
 
-    assert gate.check(treatment, control, [response()], at_once=True).equal
+    assert answer_check.check(treatment, control, [response()], at_once=True).equal
     assert (control.asked, treatment.asked) == (0, 0)
 
 
-def test_an_arm_that_also_differs_when_it_is_asked_alone_answers_differently(gate: AnswerCheck) -> None:
+def test_an_arm_that_also_differs_when_it_is_asked_alone_answers_differently(answer_check: AnswerCheck) -> None:
     other = PAGE.replace(b"words", b"wards")
 
-    outcome = gate.check(lane("treatment", other), lane("control", PAGE), [response(other)], at_once=True)
+    outcome = answer_check.check(driven("treatment", other), driven("control", PAGE), [response(other)], at_once=True)
 
     assert not outcome.equal
     assert "the body differs" in outcome.detail
 
 
-def test_a_difference_that_is_gone_when_it_is_asked_alone_is_blamed_on_the_crowd(gate: AnswerCheck) -> None:
+def test_a_difference_that_is_gone_when_it_is_asked_alone_is_blamed_on_the_crowd(answer_check: AnswerCheck) -> None:
     locked = response(b"locked", "wrong_status", 500)
 
-    assert gate.check(lane("treatment", PAGE), lane("control", PAGE), [locked], at_once=True).equal
-    assert gate.contended.startswith("/ differs when it is asked for while others are, and not alone: status 500")
+    assert answer_check.check(driven("treatment", PAGE), driven("control", PAGE), [locked], at_once=True).equal
+    assert answer_check.contended.startswith("/ differs when it is asked for while others are, and not alone: status 500")
 
 
-def test_the_same_of_an_arm_that_was_asked_alone_is_its_own_when_it_comes_twice(gate: AnswerCheck) -> None:
+def test_the_same_of_an_arm_that_was_asked_alone_is_its_own_when_it_comes_twice(answer_check: AnswerCheck) -> None:
     locked = response(b"locked", "wrong_status", 500)
 
     def equal(*, given: Response = locked, name: str = "treatment") -> bool:
-        return gate.check(lane(name, PAGE), lane("control", PAGE), [given], at_once=False).equal
+        return answer_check.check(driven(name, PAGE), driven("control", PAGE), [given], at_once=False).equal
 
     assert equal()
-    assert gate.passing() == ["/ differed in a first answer, and not when it was asked again: status 500 instead of 200 ('locked')"]
+    assert answer_check.passing() == ["/ differed in a first answer, and not when it was asked again: status 500 instead of 200 ('locked')"]
     assert equal(name="another treatment")
     assert not equal()
-    assert not gate.contended
+    assert not answer_check.contended
 
 
-def test_a_first_answer_that_differs_now_and_then_is_no_fault(gate: AnswerCheck) -> None:
+def test_a_first_answer_that_differs_now_and_then_is_no_fault(answer_check: AnswerCheck) -> None:
     banner = response(SALE)
     for given in (banner, response(), banner, response()):
-        assert gate.check(lane("treatment", PAGE), lane("control", PAGE), [given], at_once=False).equal
-    assert len(gate.passing()) == 2
-    assert gate.passing() == []
+        assert answer_check.check(driven("treatment", PAGE), driven("control", PAGE), [given], at_once=False).equal
+    assert len(answer_check.passing()) == 2
+    assert answer_check.passing() == []
 
 
 @pytest.mark.parametrize(
@@ -107,25 +107,25 @@ def test_a_first_answer_that_differs_now_and_then_is_no_fault(gate: AnswerCheck)
     ],
 )
 def test_after_a_block_an_arm_is_to_blame_for_what_differs_again(
-    gate: AnswerCheck, treatment: tuple[bytes, ...], control: tuple[bytes, ...], differs: bool, told: int
+    answer_check: AnswerCheck, treatment: tuple[bytes, ...], control: tuple[bytes, ...], differs: bool, told: int
 ) -> None:
-    found = gate.still_differs(lane("treatment", *treatment), lane("control", *control), 7)
+    found = answer_check.still_differs(driven("treatment", *treatment), driven("control", *control), 7)
     assert bool(found) == differs
-    assert len(gate.passing()) == told
+    assert len(answer_check.passing()) == told
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_first_request_without_an_answer_is_a_failed_request(gate: AnswerCheck, at_once: bool) -> None:
+def test_a_first_request_without_an_answer_is_a_failed_request(answer_check: AnswerCheck, at_once: bool) -> None:
     with pytest.raises(RequestFailed, match="/ gets no answer: closed_early"):
-        gate.check(lane("treatment", PAGE), lane("control", PAGE), [response(b"", "closed_early", 0)], at_once=at_once)
-    assert bool(gate.contended) == at_once
+        answer_check.check(driven("treatment", PAGE), driven("control", PAGE), [response(b"", "closed_early", 0)], at_once=at_once)
+    assert bool(answer_check.contended) == at_once
 
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_clock_that_went_on_is_learnt_instead_of_blaming_the_arm(monkeypatch: pytest.MonkeyPatch, at_once: bool) -> None:
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
     at = {minute: PAGE.replace(b"</body>", b"<p>It is 19:%d</p></body>" % minute) for minute in (54, 55, 56)}
-    gate = AnswerCheck(Workload((Target("/"),)))
-    gate.learn(lane("control", at[54]))
+    answer_check = AnswerCheck(Workload((Target("/"),)))
+    answer_check.learn(driven("control", at[54]))
 
-    assert gate.check(lane("treatment", at[56]), lane("control", at[56]), [response(at[55])], at_once=at_once).equal
+    assert answer_check.check(driven("treatment", at[56]), driven("control", at[56]), [response(at[55])], at_once=at_once).equal

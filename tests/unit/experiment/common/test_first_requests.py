@@ -50,8 +50,8 @@ def fake_lane(pid: int, fetch: Any) -> Any:
     return SimpleNamespace(instance=SimpleNamespace(php_pid=pid, arm=arm), driver=driver)
 
 
-def wake(lanes: list[Any], targets: int, cores: Cores, *, at_once: bool = True) -> Any:
-    return waking.make_first_requests(lanes, targets, cores, at_once=at_once)
+def wake(driven_instances: list[Any], targets: int, cores: Cores, *, at_once: bool = True) -> Any:
+    return waking.make_first_requests(driven_instances, targets, cores, at_once=at_once)
 
 
 def affinities(family: tuple[int, int]) -> list[set[int]]:
@@ -112,9 +112,9 @@ def test_answers_come_in_the_order_of_the_lanes_whoever_is_first() -> None:
         time.sleep(0.02)
         return "slow"
 
-    lanes = [fake_lane(os.getpid(), fetch) for fetch in (slow, lambda _: "fast")]
+    driven_instances = [fake_lane(os.getpid(), fetch) for fetch in (slow, lambda _: "fast")]
 
-    assert wake(lanes, 1, Cores(tuple(CORES), tuple(CORES))) == [["slow"], ["fast"]]
+    assert wake(driven_instances, 1, Cores(tuple(CORES), tuple(CORES))) == [["slow"], ["fast"]]
 
 
 @several_cores
@@ -132,8 +132,8 @@ def test_one_at_a_time_each_stays_on_the_measured_cores(family: tuple[int, int])
         under_way.append("fast")
         return "fast"
 
-    lanes = [fake_lane(family[0], fetch) for fetch in (slow, fast)]
-    assert wake(lanes, 1, Cores((CORES[-1],), tuple(CORES[:-1])), at_once=False) == [["slow"], ["fast"]]
+    driven_instances = [fake_lane(family[0], fetch) for fetch in (slow, fast)]
+    assert wake(driven_instances, 1, Cores((CORES[-1],), tuple(CORES[:-1])), at_once=False) == [["slow"], ["fast"]]
     assert under_way == ["slow begins", "slow ends", "fast"]
 
 

@@ -79,10 +79,10 @@ def warmed(
 ) -> tuple[list[int], Warm]:
     """Requests of each round, and how it ended; two targets."""
     instance = FakeInstance(facts, request_ms, failures or {}, list(php_ns))
-    monkeypatch.setattr(warmup, "measure_slot", lambda lane, _, sequence: lane.instance.serve(sequence))
-    lane: Any = SimpleNamespace(instance=instance, begin=lambda: None)
+    monkeypatch.setattr(warmup, "measure_slot", lambda driven, _, sequence: driven.instance.serve(sequence))
+    driven: Any = SimpleNamespace(instance=instance, begin=lambda: None)
     shared: Any = SharedMeters(None, SimpleNamespace())
-    return instance.rounds, warm_up(lane, shared, metric=metric, weights=[1.0, 1.0], env_names=(), workers=workers, served=served)
+    return instance.rounds, warm_up(driven, shared, metric=metric, weights=[1.0, 1.0], env_names=(), workers=workers, served=served)
 
 
 def test_every_worker_serves_every_target_where_each_request_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:

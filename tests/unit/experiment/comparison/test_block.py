@@ -152,7 +152,7 @@ def test_a_slot_cut_short_because_the_server_hangs_fails_its_arm_whatever_was_an
 
     control, treated = cast(DrivenInstance, FakeLane()), cast(DrivenInstance, FakeLane())
     cut = structs.replace(slot(valid=10, failed=sum(kinds.values())), failures=Counter(kinds))
-    monkeypatch.setattr(block_module, "measure_slot", lambda lane, *_: cut if lane is treated else slot(valid=20))
+    monkeypatch.setattr(block_module, "measure_slot", lambda driven, *_: cut if driven is treated else slot(valid=20))
     pair = Pair(AA.name, control_first=True, sequence=np.zeros(1, dtype=np.uint32))
     shared = SharedMeters(None, cast(Meter, None))
     found = measure_block([pair], control=control, treatments={AA.name: treated}, shared=shared, metric="throughput", tick=lambda: None)
@@ -170,8 +170,8 @@ def test_what_opens_a_stretch_is_asked_of_both_in_turn_and_counts_for_nothing(mo
     control, treated = cast(DrivenInstance, FakeLane()), cast(DrivenInstance, FakeLane())
     asked: list[tuple[str, list[int]]] = []
 
-    def fake_slot(lane: DrivenInstance, _: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
-        asked.append(("control" if lane is control else "treated", sequence.tolist()))
+    def fake_slot(driven: DrivenInstance, _: SharedMeters, sequence: NDArray[np.uint32]) -> SlotReading:
+        asked.append(("control" if driven is control else "treated", sequence.tolist()))
         return slot(valid=1)
 
     monkeypatch.setattr(block_module, "measure_slot", fake_slot)
@@ -192,8 +192,8 @@ def test_a_step_of_the_clock_of_the_day_is_seen(monkeypatch: pytest.MonkeyPatch)
 
     offsets = iter([1_000_000_000, 6_500_000_000])
     monkeypatch.setattr(block_module, "_clock_offset_ns", lambda: next(offsets))
-    lane = cast(DrivenInstance, FakeLane())
-    found = measure_block([], control=lane, treatments={}, shared=SharedMeters(None, cast(Meter, None)), tick=lambda: None)
+    driven = cast(DrivenInstance, FakeLane())
+    found = measure_block([], control=driven, treatments={}, shared=SharedMeters(None, cast(Meter, None)), tick=lambda: None)
     assert found.clock_step_s == 5.5
     assert found.worker_kib == {block_module.CONTROL: 2048}
     assert found.pairs == ()

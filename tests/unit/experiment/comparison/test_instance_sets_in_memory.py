@@ -1,5 +1,5 @@
-"""How many crews are up at once, by what the instances of the one that is up hold; nothing is
-started here."""
+"""How many instance sets are up at once, by what the instances of the one that is up hold; nothing
+is started here."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phpdyno.experiment.common.warm_up import Warm
-from phpdyno.experiment.comparison.calibration import INSTANCE_KIB, MOST_ALIVE, crews_that_fit, instance_kib, portions, that_fit
+from phpdyno.experiment.comparison.calibration import INSTANCE_KIB, MOST_ALIVE, instance_kib, portions, sets_that_fit, that_fit
 from phpdyno.experiment.comparison.instance_set import InstanceSet
 from phpdyno.model.arm import Arm, PhpBuild
 from tests.support.made_up.facts import NO_OPCACHE, with_opcache
@@ -20,16 +20,16 @@ def pool(name: str, workers: int) -> Arm:
     return Arm(name, PhpBuild("/usr/sbin/php-fpm8.2", "8.2.36"), {"pool.pm.max_children": str(workers)})
 
 
-def crew(worker_kib: int | None, *, arms: int = 6, workers: int = 100) -> InstanceSet:
+def instance_set(worker_kib: int | None, *, arms: int = 6, workers: int = 100) -> InstanceSet:
     """Arms whose workers hold so much each."""
     each = [pool(f"arm {number}", workers) for number in range(arms)]
-    lanes: list[Any] = [SimpleNamespace(instance=SimpleNamespace(arm=arm, worker_kib=lambda: worker_kib)) for arm in each]
+    driven_instances: list[Any] = [SimpleNamespace(instance=SimpleNamespace(arm=arm, worker_kib=lambda: worker_kib)) for arm in each]
     warm = {arm.name: Warm(NO_OPCACHE, 1, 1, steady=True) for arm in each}
-    return InstanceSet(lanes[0], {lane.instance.arm.name: lane for lane in lanes[1:]}, warm, 1.0)
+    return InstanceSet(driven_instances[0], {driven.instance.arm.name: driven for driven in driven_instances[1:]}, warm, 1.0)
 
 
 @pytest.mark.parametrize(
-    ("worker_kib", "free_gib", "crews"),
+    ("worker_kib", "free_gib", "instance_sets"),
     [
         (30 * 1024, 8, 1),  # six pools of a hundred workers, WordPress without opcache: 18 GiB are in use already
         (30 * 1024, 80, 2),
@@ -38,8 +38,8 @@ def crew(worker_kib: int | None, *, arms: int = 6, workers: int = 100) -> Instan
         (None, 0, 1),
     ],
 )
-def test_crews_fit_into_what_is_free_by_what_their_workers_hold(worker_kib: int | None, free_gib: int, crews: int) -> None:
-    assert crews_that_fit(crew(worker_kib), free_gib * GIB) == crews
+def test_crews_fit_into_what_is_free_by_what_their_workers_hold(worker_kib: int | None, free_gib: int, instance_sets: int) -> None:
+    assert sets_that_fit(instance_set(worker_kib), free_gib * GIB) == instance_sets
 
 
 @pytest.mark.parametrize(("held_gib", "free_gib", "pairs"), [(1, 16, 4), (4, 16, 1), (100, 16, 1), (1, 0, 1)])

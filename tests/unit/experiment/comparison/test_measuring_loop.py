@@ -59,8 +59,8 @@ class Wall:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits; lanes are the fakes' own; and one stolen tick would be all of a block that
-    takes a millisecond."""
+    """Nobody waits; driven instances are the fakes' own; and one stolen tick would be all of a
+    block that takes a millisecond."""
     monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
     monkeypatch.setattr(runner_file, "driven_instance", lambda instance, *_, **__: DrivenInstance(instance, instance.driver))
     monkeypatch.setattr(block_file, "read_each", lambda cores: (HostCpu(0, 0, 0),))
@@ -116,7 +116,8 @@ def test_what_a_time_service_does_to_a_clock_is_no_step(tmp_path: Path, monkeypa
 
 
 def test_a_step_while_calibrating_is_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The crew has two instances; the further ones of the two A/A blocks are 2, and 3 beside 4.
+    # The instance set has two instances; the further ones of the two A/A blocks are 2, and 3 beside
+    # 4.
     records = journal_of(MADE, Wall(monkeypatch, {3: 5.5}), tmp_path, calibrate_only=True)
     (incident,) = [record for record in records if isinstance(record, Incident)]
     assert (incident.block, incident.arm, incident.kind) == (-1, "", "clock step")
@@ -184,8 +185,8 @@ class CrampedStage(FakeStage):
 
 
 def crews_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> tuple[list[int], list[Record]]:
-    """How many instances were asked for each time, and the journal, where four crews of two are to
-    be started at once."""
+    """How many instances were asked for each time, and the journal, where four instance sets of two
+    are to be started at once."""
     stage = CrampedStage(room)
     monkeypatch.setattr(panel_file, "fixed_plan", lambda *args: structs.replace(fixed_plan(*args), alive=4))
     with running(THREE, tmp_path, stage) as runner:

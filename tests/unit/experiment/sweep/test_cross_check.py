@@ -18,7 +18,7 @@ def chance(seed: int = 1) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed))
 
 
-def scene(concurrency: int = 5, keeps: int = 500) -> CrossCheckSetup:
+def setup(concurrency: int = 5, keeps: int = 500) -> CrossCheckSetup:
     instance = SimpleNamespace(arm=SimpleNamespace(name="five"), http="tcp:127.0.0.1:8080", keeps=lambda many: many <= keeps)
     return CrossCheckSetup(cast(Any, instance), Target("/?p=1"), "localhost", concurrency, 1.0)
 
@@ -44,7 +44,7 @@ def test_the_target_is_the_heaviest_plain_one_that_answers_with_success() -> Non
 
 
 def test_the_address_is_the_instances() -> None:
-    assert scene().url == "http://127.0.0.1:8080/?p=1"
+    assert setup().url == "http://127.0.0.1:8080/?p=1"
 
 
 @pytest.mark.parametrize(("name", "package"), [("wrk", "wrk"), ("ab", "apache2-utils")])
@@ -75,7 +75,7 @@ def runs(monkeypatch: pytest.MonkeyPatch, *, kept: int) -> list[tuple[str, int, 
 
 def test_where_ab_cannot_keep_its_connections_neither_do_we(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = runs(monkeypatch, kept=0)
-    found = cross_check(scene(), "ab", chance())
+    found = cross_check(setup(), "ab", chance())
     assert (found.kept, found.detail) == (False, "")
     assert found.ratios == pytest.approx((1.0,) * module.TURNS)
     assert asked[:3] == [("ours", 100, True), ("ab", 100, False), ("ours", 100, False)]
@@ -84,7 +84,7 @@ def test_where_ab_cannot_keep_its_connections_neither_do_we(monkeypatch: pytest.
 
 def test_where_ab_keeps_them_so_do_we(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = runs(monkeypatch, kept=1)
-    found = cross_check(scene(), "ab", chance())
+    found = cross_check(setup(), "ab", chance())
     assert found.kept
     assert found.ratios == pytest.approx((0.5,) * module.TURNS)
     assert {entry for entry in asked[2:] if entry[0] == "ours"} == {("ours", 1000, True)}
@@ -92,9 +92,9 @@ def test_where_ab_keeps_them_so_do_we(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_server_that_cannot_keep_so_many_connections_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = runs(monkeypatch, kept=1)
-    found = cross_check(scene(6, keeps=5), "ab", chance())
+    found = cross_check(setup(6, keeps=5), "ab", chance())
     assert (found.ratios, found.detail, asked) == ((), module.TOO_FEW, [])
-    assert cross_check(scene(5, keeps=5), "ab", chance()).ratios
+    assert cross_check(setup(5, keeps=5), "ab", chance()).ratios
 
 
 def test_a_rival_that_reports_failures_leaves_no_ratio_but_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +104,6 @@ def test_a_rival_that_reports_failures_leaves_no_ratio_but_its_words(monkeypatch
         raise DynoError("wrk had failures: Socket errors: connect 0, read 3, write 0, timeout 0")
 
     monkeypatch.setattr(module, "_wrk", fails)
-    found = cross_check(scene(), "wrk", chance())
+    found = cross_check(setup(), "wrk", chance())
     assert (found.tool, found.arm, found.concurrency, found.ratios) == ("wrk", "five", 5, ())
     assert "Socket errors" in found.detail

@@ -19,16 +19,16 @@ def written(place: Path, name: str, text: str) -> Path:
 
 
 def test_what_a_start_counts_is_taken_off(tmp_path: Path) -> None:
-    course = written(tmp_path, "course", "1 main 0 1 a 0 0 3\n1 a 4 1 b 0 0 1010\n1 loop 0 1 loop 8 0 70\n1 new/1 c 1 b 0 0 5\n")
-    subtract(course, written(tmp_path, "start", START))
-    assert course.read_text() == "1 a 4 1 b 0 0 1000\n1 new/1 c 1 b 0 0 5\n"
+    training_length = written(tmp_path, "course", "1 main 0 1 a 0 0 3\n1 a 4 1 b 0 0 1010\n1 loop 0 1 loop 8 0 70\n1 new/1 c 1 b 0 0 5\n")
+    subtract(training_length, written(tmp_path, "start", START))
+    assert training_length.read_text() == "1 a 4 1 b 0 0 1000\n1 new/1 c 1 b 0 0 5\n"
 
 
 def test_a_training_that_counts_no_more_than_a_start_is_a_fault(tmp_path: Path) -> None:
-    course = written(tmp_path, "php-fpm.fdata", START)
+    training_length = written(tmp_path, "php-fpm.fdata", START)
     with pytest.raises(BoltError, match=r"php-fpm\.fdata: the training counted no more than a start does"):
-        subtract(course, written(tmp_path, "start", START))
-    assert course.read_text() == START
+        subtract(training_length, written(tmp_path, "start", START))
+    assert training_length.read_text() == START
 
 
 COUNTS = st.dictionaries(st.sampled_from([f"1 f{at} {at:x} 1 g 0 0" for at in range(8)]), st.integers(0, 10**12))

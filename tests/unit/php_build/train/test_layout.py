@@ -47,7 +47,7 @@ class FakeBolt:
 
 class FakeSchool:
     """Its workers count as many branches as they are told to, and START of them before the
-    course."""
+    length of the training."""
 
     def __init__(self, place: Path, counted: int) -> None:
         self._place = place
@@ -74,23 +74,23 @@ class FakeSchool:
 def wanted() -> BuildOrder:
     """Two apps, the second of three times the weight."""
     second = structs.replace(WORDPRESS, app="mediawiki", weight=3.0)
-    return structs.replace(order("bolt", ground=structs.replace(GROUND, theirs=None)), teachings=(WORDPRESS, second))
+    return structs.replace(order("bolt", build_source=structs.replace(GROUND, theirs=None)), teachings=(WORDPRESS, second))
 
 
 def laid_out(place: Path, wanted: BuildOrder, monkeypatch: pytest.MonkeyPatch, *counted: int) -> dict[str, Moved]:
-    """By schools whose workers have counted so many branches, one after the other."""
+    """By training stacks whose workers have counted so many branches, one after the other."""
     program = place / "php-fpm"
     program.write_bytes(b"ELF")
     left = iter(counted)
 
     @contextmanager
-    def schools(name: str) -> Iterator[TrainingStack]:
+    def training_stacks(name: str) -> Iterator[TrainingStack]:
         yield FakeSchool(place / name, next(left))
 
     monkeypatch.setattr(module, "Bolt", FakeBolt)
     monkeypatch.setattr(FakeBolt, "merged", [], raising=False)
     supervisor = cast(Supervisor, SimpleNamespace(live=place))
-    return CodeLayout(supervisor, schools, lambda *_: None).of(wanted, Built({"php-fpm": program}, None))[0]
+    return CodeLayout(supervisor, training_stacks, lambda *_: None).of(wanted, Built({"php-fpm": program}, None))[0]
 
 
 def test_an_app_counts_as_often_as_it_weighs_and_by_its_course_alone(

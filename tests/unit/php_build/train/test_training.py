@@ -14,7 +14,7 @@ import pytest
 from msgspec import Struct, json, structs
 
 from phpdyno._native import OUTCOMES
-from phpdyno.experiment.common import answer_check as gate
+from phpdyno.experiment.common import answer_check
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.workload import Target, Workload
@@ -65,7 +65,7 @@ class FakeBench:
                 each.driver.fetch = lambda target, fetch=each.driver.fetch: self._answer(fetch(target))
         yield made
 
-    def lane(self, instance: FakeInstance, *_: object, **__: object) -> DrivenInstance:
+    def driven(self, instance: FakeInstance, *_: object, **__: object) -> DrivenInstance:
         return DrivenInstance(cast(Any, instance), cast(Any, instance.driver))
 
     @property
@@ -80,9 +80,9 @@ class FakeBench:
 
 
 def trainer(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> Trainer:
-    monkeypatch.setattr(gate, "LEARNING_PAUSE_S", 0.0)
+    monkeypatch.setattr(answer_check, "LEARNING_PAUSE_S", 0.0)
     monkeypatch.setattr(module, "children_of", lambda _: WORKERS)
-    monkeypatch.setattr(beside, "driven_instance", bench.lane)
+    monkeypatch.setattr(beside, "driven_instance", bench.driven)
     monkeypatch.setattr(module, "_send", lambda _, pid, number: bench.asked.append((pid, number)))
     return Trainer(beside.Beside(cast(Bench, bench), CONTROL, WORKLOAD), WORKLOAD)
 
@@ -115,7 +115,7 @@ def test_a_start_without_a_course_is_warmed_up_and_checked_as_one_with_it(monkey
 
 
 FIRST = CHECKING + WARMING
-"""The number of the course's first page."""
+"""The number of the length of the training's first page."""
 
 
 @pytest.mark.parametrize("first", [CHECKING, FIRST, FIRST + 70])

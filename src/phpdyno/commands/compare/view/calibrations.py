@@ -60,7 +60,7 @@ def _row(plan: Plan, found: Calibrated) -> CalibrationRow:
         decidable=found.decidable,
         eta_s=found.eta_s,
         alive=found.alive,
-        crews=_crews(found),
+        crews=_instance_sets(found),
         note=found.note,
         allan=tuple(
             AllanRow(each.slot_requests, each.slot_s, each.deviation, each.cost_s, chosen=each.slot_requests == found.slot_requests)
@@ -103,7 +103,7 @@ def _in_flight(plan: Plan, metric: Metric) -> int:
     return next((panel.concurrency for panel in plan.panels() if panel.metric == metric), 1)
 
 
-def _crews(found: Calibrated) -> str:
+def _instance_sets(found: Calibrated) -> str:
     start = f"starting and warming up takes {found.overhead_s:.1f} s of a block"
     if found.sigma_start > 0:
         start += f", and moves an instance by {_two_digits(found.sigma_start)} (one standard deviation)"

@@ -117,7 +117,7 @@ class Pools:
         self._arm_of = arm_of
         self._seed = seed
         self.budget_s = budget_s
-        self._gate = AnswerCheck(workload)
+        self._answer_check = AnswerCheck(workload)
         carried = SweepPlan(bench.app.name, bench.app.version, workload, (), (), transport=transport, seed=seed)
         self._visitor = Visitor(carried, bench.cores, shared, driver=self._driver_of, network_apart=counts_interrupts_apart())
 
@@ -128,11 +128,11 @@ class Pools:
         DynoError."""
         self.tell("learning the answers")
         with self.bench.running([self.arm({"pool.pm.max_children": "1"})]) as (instance,):
-            lane = DrivenInstance(instance, self.driver(instance, 1))
+            driven = DrivenInstance(instance, self.driver(instance, 1))
             try:
-                self._gate.learn(lane)
+                self._answer_check.learn(driven)
             finally:
-                lane.driver.close()
+                driven.driver.close()
 
     # ---- pools --------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ class Pools:
             workload or self.workload,
             self.transport,
             in_flight,
-            lengths=self._gate.lengths,
+            lengths=self._answer_check.lengths,
             keep_conn=False,
             max_failures=UNLIMITED,
             threads=self.threads,
@@ -187,12 +187,12 @@ class Pools:
     def warm(self, instance: Instance, workers: int, workload: Workload | None = None) -> Warm:
         """Serve every target until nothing changes any more. Raises RequestFailed."""
         asked = workload or self.workload
-        lane = DrivenInstance(instance, self.driver(instance, workers, asked))
+        driven = DrivenInstance(instance, self.driver(instance, workers, asked))
         try:
             weights = [target.weight for target in asked.targets]
-            return warm_up(lane, self._shared, metric="throughput", weights=weights, env_names=(), workers=workers)
+            return warm_up(driven, self._shared, metric="throughput", weights=weights, env_names=(), workers=workers)
         finally:
-            lane.driver.close()
+            driven.driver.close()
 
     def visits(self, workers: int, loads: Callable[[Warm], Sequence[PoolLoad]], *, number: int) -> tuple[Visit, ...]:
         """A fresh pool of so many workers, visited at each of the loads that follow from how it was

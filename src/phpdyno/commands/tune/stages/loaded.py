@@ -3,7 +3,7 @@ with what was adopted already."""
 
 from collections.abc import Mapping, Sequence
 
-from phpdyno.commands.tune.lab import MeasuredPart, TuneMeasurer
+from phpdyno.commands.tune.measurer import MeasuredPart, TuneMeasurer
 from phpdyno.commands.tune.stages.search import TuneSearch
 from phpdyno.commands.tune.words import confirmed_words
 from phpdyno.errors import BudgetTooSmall, UsageError
@@ -28,7 +28,7 @@ class Loaded:
 
     def __init__(self, search: TuneSearch, known: MeasuredPart, adopted: Mapping[str, str]) -> None:
         self._search = search
-        self._lab: TuneMeasurer = search.lab
+        self._measurer: TuneMeasurer = search.measurer
         self._known = known
         self._adopted = adopted
 
@@ -36,9 +36,9 @@ class Loaded:
         """Each candidate alone, then the best of each factor together; the settings that are
         adopted of them."""
         chosen = self._affordable(candidates)
-        clash = self._lab.clash("throughput", self._adopted)
+        clash = self._measurer.clash("throughput", self._adopted)
         several = len(factors_of(candidates, most_levels=len(candidates), clash=clash)) > 1 if candidates else False
-        found = self._measure(ALONE, chosen, self._lab.clock.left_s() * (ALONE_SHARE if several else 1.0))
+        found = self._measure(ALONE, chosen, self._measurer.clock.left_s() * (ALONE_SHARE if several else 1.0))
         seen = {each.name for each in found}
         left_out = [each.name for each in candidates if each.name not in seen]
         if left_out:
@@ -49,24 +49,24 @@ class Loaded:
         joint = best_of_each(candidates, better, clash)
         if joint is None:
             return better[0].settings
-        whole = [each for each in self._measure(TOGETHER, [joint], self._lab.clock.left_s()) if each.decision == "adopted"]
+        whole = [each for each in self._measure(TOGETHER, [joint], self._measurer.clock.left_s()) if each.decision == "adopted"]
         return max((*whole, better[0]), key=_value).settings
 
     def _measure(self, stage: str, candidates: Sequence[Candidate], budget_s: float) -> tuple[Confirmed, ...]:
         """One comparison of them all; nothing where it cannot be made in the time."""
-        lab, search = self._lab, self._search
+        measurer, search = self._measurer, self._search
         arms: list[Arm] = []
         for each in candidates:
             try:
-                arms.append(lab.arm(each.name, each.settings, "throughput", self._adopted))
+                arms.append(measurer.arm(each.name, each.settings, "throughput", self._adopted))
             except UsageError as error:
                 search.note(f"{each.name}: {error.what}")
-        if not arms and not lab.parts.begun(stage):
+        if not arms and not measurer.parts.begun(stage):
             return ()
-        control = lab.control("throughput", self._adopted)
+        control = measurer.control("throughput", self._adopted)
         try:
-            state = lab.parts.measure(
-                stage, lambda: lab.plan(stage, arms, metric="throughput", budget_s=budget_s, control=control), some=True
+            state = measurer.parts.measure(
+                stage, lambda: measurer.plan(stage, arms, metric="throughput", budget_s=budget_s, control=control), some=True
             )
         except BudgetTooSmall as error:
             search.note(f"throughput of pool and web server: {error.what}")
@@ -83,14 +83,14 @@ class Loaded:
     def _affordable(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """As many as can be decided in the time that is left, the most promising first; one of each
         factor before a second of any."""
-        lab = self._lab
-        if not candidates or lab.parts.begun(ALONE):
+        measurer = self._measurer
+        if not candidates or measurer.parts.begun(ALONE):
             return list(candidates)
         factors = factors_of(candidates, most_levels=len(candidates))
         depth = max(len(each.levels) for each in factors)
         ranked = [each.levels[place] for place in range(depth) for each in factors if place < len(each.levels)]
-        slot_s = 20 * lab.asked.loaded_concurrency * self._known.calibrated.request_cpu_ns / 1e9
-        most = int(lab.clock.left_s() / (LEAST_BLOCKS * (LEAST_PAIRS * 2 * slot_s + 2 * self._known.start_s)))
+        slot_s = 20 * measurer.asked.loaded_concurrency * self._known.calibrated.request_cpu_ns / 1e9
+        most = int(measurer.clock.left_s() / (LEAST_BLOCKS * (LEAST_PAIRS * 2 * slot_s + 2 * self._known.start_s)))
         return ranked[:most]
 
 

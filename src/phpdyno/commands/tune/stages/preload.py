@@ -3,7 +3,7 @@ a page differ."""
 
 from collections.abc import Sequence
 
-from phpdyno.commands.tune.lab import Heat
+from phpdyno.commands.tune.measurer import Batch
 from phpdyno.commands.tune.stages.search import SearchState, TuneSearch
 from phpdyno.tuning.budget import LEAST_PAIRS
 from phpdyno.tuning.factors import Candidate
@@ -13,17 +13,19 @@ from phpdyno.tuning.safe import safe_subset
 STAGE = "preload"
 
 
-def find_preload(search: TuneSearch, ground: SearchState) -> tuple[Candidate, ...]:
+def find_preload(search: TuneSearch, search_state: SearchState) -> tuple[Candidate, ...]:
     """A change that preloads; none where opcache is off, something is preloaded already, or too
     little is safe."""
-    lab = search.lab
-    wanted = not lab.asked.knobs or PRELOAD in lab.asked.knobs  # a script of the user's own is a value like any other
-    if not wanted or not can_preload(ground.facts):
+    measurer = search.measurer
+    wanted = not measurer.asked.knobs or PRELOAD in measurer.asked.knobs  # a script of the user's own is a value like any other
+    if not wanted or not can_preload(search_state.facts):
         return ()
     scripts = search.found.scripts
     if not scripts:
-        control = lab.control(lab.metric)
-        scripts = lab.parts.loaded_scripts(control, lab.plan(STAGE, (control,), metric=lab.metric, budget_s=lab.clock.left_s()))
+        control = measurer.control(measurer.metric)
+        scripts = measurer.parts.loaded_scripts(
+            control, measurer.plan(STAGE, (control,), metric=measurer.metric, budget_s=measurer.clock.left_s())
+        )
         search.take(scripts=scripts)
     if len(scripts) < LEAST_SCRIPTS:
         return ()
@@ -32,8 +34,10 @@ def find_preload(search: TuneSearch, ground: SearchState) -> tuple[Candidate, ..
     def is_safe(files: Sequence[str]) -> bool:
         nonlocal turn
         turn += 1
-        arm = lab.arm(name_of(files), {PRELOAD: place(files)}, lab.metric)
-        state = search.measure(f"{STAGE}-{turn}", (arm,), lab.fixed(ground.known, Heat(1, LEAST_PAIRS), 1), lab.clock.left_s())
+        arm = measurer.arm(name_of(files), {PRELOAD: place(files)}, measurer.metric)
+        state = search.measure(
+            f"{STAGE}-{turn}", (arm,), measurer.fixed(search_state.known, Batch(1, LEAST_PAIRS), 1), measurer.clock.left_s()
+        )
         return all(verdict.kind != "invalid" for verdict in state.verdicts.values())
 
     safe = safe_subset(scripts, is_safe, MOST_TESTS)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from phpdyno.commands.tune.lab import Heat, Heats, MeasuredPart, TuneMeasurer, run_heats
+from phpdyno.commands.tune.measurer import Batch, Batches, MeasuredPart, TuneMeasurer, run_batches
 from phpdyno.commands.tune.stages.search import TuneSearch, Winner
 from phpdyno.commands.tune.words import confirmed_words
 from phpdyno.model.arm import AA
@@ -37,7 +37,7 @@ class ProofStage:
 
     def __init__(self, search: TuneSearch, known: MeasuredPart) -> None:
         self._search = search
-        self._lab: TuneMeasurer = search.lab
+        self._measurer: TuneMeasurer = search.measurer
         self._known = known
 
     def prove(self, winner: Winner) -> dict[str, str]:
@@ -55,7 +55,10 @@ class ProofStage:
         it, or the whole."""
         steps = ladder_steps(factors, rest, self._search.found.parts)
         arms = 3 + len(steps)
-        if arms > self._lab.most_arms or self._lab.blocks(self._known, self._search.time_of("again").seconds, arms).decidable is None:
+        if (
+            arms > self._measurer.most_arms
+            or self._measurer.blocks(self._known, self._search.time_of("again").seconds, arms).decidable is None
+        ):
             steps = ()
         if rest == winner and not steps:
             return winner.settings
@@ -91,29 +94,29 @@ class ProofStage:
 
         With it, by name, why one of the two may not be adopted whatever was confirmed before.
         """
-        lab = self._lab
-        shape = lab.blocks(self._known, time.seconds, 2 + len(steps) + (whole is not None))
-        judging = _Judging(lab.asked.goal, lab.alpha, lab.margin, shape.mixture)
+        measurer = self._measurer
+        shape = measurer.blocks(self._known, time.seconds, 2 + len(steps) + (whole is not None))
+        judging = _Judging(measurer.asked.goal, measurer.alpha, measurer.margin, shape.mixture)
         every = [each for each in (chosen, whole, *steps) if each is not None]
-        made = {each.name: lab.arm(each.name, each.settings, lab.metric) for each in every}
+        made = {each.name: measurer.arm(each.name, each.settings, measurer.metric) for each in every}
 
-        def still_open(heats: Heats) -> list[str]:
-            seen = _interval(judging, heats, chosen.name)
-            return [] if seen is not None and decided(*judge(seen, lab.margin)) else list(made)
+        def still_open(batches: Batches) -> list[str]:
+            seen = _interval(judging, batches, chosen.name)
+            return [] if seen is not None and decided(*judge(seen, measurer.margin)) else list(made)
 
-        first = Heat(least_blocks(lab.alpha, shape.mixture), shape.pairs)
-        heats = run_heats(lab, stage, made, known=self._known, first=first, until_s=time.until_s, still_open=still_open, aa=True)
-        found = _confirmed(chosen.name, chosen.settings, heats, judging)
-        if whole is not None and found.decision == "adopted" and _too_much_lost(judging, heats, whole.name, chosen.name):
+        first = Batch(least_blocks(measurer.alpha, shape.mixture), shape.pairs)
+        batches = run_batches(measurer, stage, made, known=self._known, first=first, until_s=time.until_s, still_open=still_open, aa=True)
+        found = _confirmed(chosen.name, chosen.settings, batches, judging)
+        if whole is not None and found.decision == "adopted" and _too_much_lost(judging, batches, whole.name, chosen.name):
             reason = "what was reverted adds up to more than the margin"
             found = structs.replace(found, decision="not adopted", reason=reason)
         if steps:
-            rungs = [(each, _interval(judging, heats, each.name)) for each in (*steps, chosen)]
+            rungs = [(each, _interval(judging, batches, each.name)) for each in (*steps, chosen)]
             ladder = tuple(Step(each.name, each.settings, None if seen is None else ratio_of(seen)) for each, seen in rungs)
             self._search.take(ladder=ladder)
         self._search.take(confirmations=(*self._search.found.confirmations, found))
         self._search.tell(f"on fresh instances: {found.name}: {confirmed_words(found)}")
-        faults = {each.name: _fault(judging, heats, each.name) for each in (chosen, whole) if each is not None}
+        faults = {each.name: _fault(judging, batches, each.name) for each in (chosen, whole) if each is not None}
         return found, {name: fault for name, fault in faults.items() if fault}
 
     # ---- ablate -------------------------------------------------------------------------------
@@ -125,21 +128,21 @@ class ProofStage:
         Where memory does not hold the winner without each part at once, that is done in groups one
         after the other, each beside the winner.
         """
-        lab, time = self._lab, self._search.time_of("ablate")
+        measurer, time = self._measurer, self._search.time_of("ablate")
         places = [number for number, level in enumerate(winner.levels) if level]
         lacking = dict(zip(places, without_each(factors, winner), strict=False))
         if not lacking:
             return winner, ""
         shown = {each.name for each in screening.effects if each.standing == "helps"} if (screening := self._search.found.screening) else {}
         helped = {place for place, each in changes_at(factors, winner.levels).items() if each.name in shown}
-        groups = in_groups(list(lacking), lab.most_arms - 1)
-        seconds, alpha = time.seconds / len(groups), lab.alpha / len(lacking)
-        shape = lab.blocks(self._known, seconds, len(groups[0]) + 1, alpha=alpha, contrast=True)
+        groups = in_groups(list(lacking), measurer.most_arms - 1)
+        seconds, alpha = time.seconds / len(groups), measurer.alpha / len(lacking)
+        shape = measurer.blocks(self._known, seconds, len(groups[0]) + 1, alpha=alpha, contrast=True)
 
         def parts_of(trials: Sequence[Trial]) -> tuple[WinnerPart, ...]:
-            return ablate(trials, alpha=alpha * len(trials), margin=lab.margin, mixture=shape.mixture, helped=helped)
+            return ablate(trials, alpha=alpha * len(trials), margin=measurer.margin, mixture=shape.mixture, helped=helped)
 
-        first = Heat(least_blocks(alpha, shape.mixture), shape.pairs)
+        first = Batch(least_blocks(alpha, shape.mixture), shape.pairs)
         trials: list[Trial] = []
         for number, group in enumerate(groups, 1):
             stage = ABLATE if len(groups) == 1 else f"{ABLATE}-group-{number}"
@@ -162,27 +165,27 @@ class ProofStage:
         beside: Mapping[int, Entry],
         parts_of: Callable[[Sequence[Trial]], tuple[WinnerPart, ...]],
         *,
-        first: Heat,
+        first: Batch,
         until_s: float,
     ) -> tuple[list[Trial], str]:
         """The winner without each of some parts (by place), beside it until `parts_of` settles
         them; and what the winner failed by."""
-        lab = self._lab
+        measurer = self._measurer
 
-        def seen(heats: Heats) -> list[Trial]:
-            whole = by_block(lab.asked.goal, heats.observations, winner.name)
+        def seen(batches: Batches) -> list[Trial]:
+            whole = by_block(measurer.asked.goal, batches.observations, winner.name)
             return [
-                Trial(place, whole, by_block(lab.asked.goal, heats.observations, each.name), heats.invalid.get(each.name, ""))
+                Trial(place, whole, by_block(measurer.asked.goal, batches.observations, each.name), batches.invalid.get(each.name, ""))
                 for place, each in beside.items()
             ]
 
-        def still_open(heats: Heats) -> list[str]:
-            left = [beside[part.factor].name for part in parts_of(seen(heats)) if not settled(part)]
+        def still_open(batches: Batches) -> list[str]:
+            left = [beside[part.factor].name for part in parts_of(seen(batches)) if not settled(part)]
             return [winner.name, *left] if left else []
 
-        arms = {each.name: lab.arm(each.name, each.settings, lab.metric) for each in (winner, *beside.values())}
-        heats = run_heats(lab, stage, arms, known=self._known, first=first, until_s=until_s, still_open=still_open)
-        return seen(heats), heats.invalid.get(winner.name, "")
+        arms = {each.name: measurer.arm(each.name, each.settings, measurer.metric) for each in (winner, *beside.values())}
+        batches = run_batches(measurer, stage, arms, known=self._known, first=first, until_s=until_s, still_open=still_open)
+        return seen(batches), batches.invalid.get(winner.name, "")
 
 
 def in_groups(places: Sequence[int], most: int) -> list[Sequence[int]]:
@@ -205,24 +208,24 @@ def ladder_steps(factors: Sequence[Factor], rest: Entry, parts: Sequence[PartFou
     return tuple(found)
 
 
-def _interval(judging: _Judging, heats: Heats, name: str) -> Interval | None:
-    logs = list(by_block(judging.goal, heats.observations, name).values())
+def _interval(judging: _Judging, batches: Batches, name: str) -> Interval | None:
+    logs = list(by_block(judging.goal, batches.observations, name).values())
     return confidence_sequence(logs, judging.alpha, judging.mixture) if logs else None
 
 
-def _too_much_lost(judging: _Judging, heats: Heats, whole: str, rest: str) -> bool:
-    of_whole, of_rest = (by_block(judging.goal, heats.observations, name) for name in (whole, rest))
+def _too_much_lost(judging: _Judging, batches: Batches, whole: str, rest: str) -> bool:
+    of_whole, of_rest = (by_block(judging.goal, batches.observations, name) for name in (whole, rest))
     lost = contrast(of_whole, of_rest, judging.alpha, judging.mixture)
     return lost is not None and too_much_lost(lost, judging.margin)
 
 
-def _confirmed(name: str, settings: dict[str, str], heats: Heats, judging: _Judging) -> Confirmed:
-    seen, aa = _interval(judging, heats, name), _interval(judging, heats, AA)
+def _confirmed(name: str, settings: dict[str, str], batches: Batches, judging: _Judging) -> Confirmed:
+    seen, aa = _interval(judging, batches, name), _interval(judging, batches, AA)
     kind, relevance = _judged(seen, judging.margin)
-    if name in heats.invalid:
+    if name in batches.invalid:
         kind, relevance = "invalid", ""
-    decision, reason = _decision(kind, _broken(judging, heats, name, kind), seen)
-    observed = [each for heat in heats.observations for each in heat if each.treatment == name and not each.excluded]
+    decision, reason = _decision(kind, _broken(judging, batches, name, kind), seen)
+    observed = [each for batch in batches.observations for each in batch if each.treatment == name and not each.excluded]
     return Confirmed(
         name=name,
         settings=settings,
@@ -239,23 +242,23 @@ def _confirmed(name: str, settings: dict[str, str], heats: Heats, judging: _Judg
     )
 
 
-def _broken(judging: _Judging, heats: Heats, name: str, kind: str) -> str:
+def _broken(judging: _Judging, batches: Batches, name: str, kind: str) -> str:
     """Why an arm may not be adopted however much better it is: it failed, broke a guard-rail, or
     the rest of the stack pays for it."""
-    if name in heats.invalid:
-        return heats.invalid[name]
-    control, treated = sides([each for heat in heats.observations for each in heat], name)
+    if name in batches.invalid:
+        return batches.invalid[name]
+    control, treated = sides([each for batch in batches.observations for each in batch], name)
     if not control:
         return ""
     words = [each.words for each in breaches(control, treated)]
     return "; ".join(words) or (spent_elsewhere(control, treated) if judging.goal == "cpu" and kind == "improved" else "")
 
 
-def _fault(judging: _Judging, heats: Heats, name: str) -> str:
+def _fault(judging: _Judging, batches: Batches, name: str) -> str:
     """What speaks against an arm that was confirmed before; that it is not shown to be better once
     more does not."""
-    kind, _ = _judged(_interval(judging, heats, name), judging.margin)
-    return _broken(judging, heats, name, kind) or ("it is worse than the control" if kind == "regressed" else "")
+    kind, _ = _judged(_interval(judging, batches, name), judging.margin)
+    return _broken(judging, batches, name, kind) or ("it is worse than the control" if kind == "regressed" else "")
 
 
 def _judged(seen: Interval | None, margin: float) -> tuple[VerdictKind, Relevance]:

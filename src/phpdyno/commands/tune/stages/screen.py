@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from phpdyno.commands.tune.lab import Heat
+from phpdyno.commands.tune.measurer import Batch
 from phpdyno.commands.tune.parts import TuneChanged
 from phpdyno.commands.tune.stages.search import OTHER_CHANGES, SearchState, TuneSearch, shape_of
 from phpdyno.commands.tune.words import screened_words
@@ -26,7 +26,7 @@ AGAIN_SHARE = 0.8
 TOGETHER = "does not work together with others"
 
 
-def screen_all(search: TuneSearch, ground: SearchState) -> tuple[SearchState, Screened | None]:
+def screen_all(search: TuneSearch, search_state: SearchState) -> tuple[SearchState, Screened | None]:
     """The factorial, with what it was made of; None when no row was measured.
 
     Where rows do not work although every change works alone, and so many that some effect cannot be
@@ -34,67 +34,71 @@ def screen_all(search: TuneSearch, ground: SearchState) -> tuple[SearchState, Sc
     """
     shape = search.found.screening
     if shape is None:
-        return ground, None
-    screened, blame = _screen(search, STAGE, ground, shape)
-    if not blame or (screened and all(each.effect for each in screened.mains)):
-        return ground, screened
-    search.refuse({name: f"{TOGETHER}: {why}" for name, why in blame.items()})
-    rest = structs.replace(ground, factors=without(ground.factors, tuple(blame)))
-    lab, levels = search.lab, tuple(len(each.levels) for each in rest.factors)
-    again = plan_screen(AGAIN_SHARE * search.time_of("screen").seconds, levels, lab.costs(ground.known), lab.alpha) if levels else None
+        return search_state, None
+    screened, left_out = _screen(search, STAGE, search_state, shape)
+    if not left_out or (screened and all(each.effect for each in screened.mains)):
+        return search_state, screened
+    search.refuse({name: f"{TOGETHER}: {why}" for name, why in left_out.items()})
+    rest = structs.replace(search_state, factors=without(search_state.factors, tuple(left_out)))
+    measurer, levels = search.measurer, tuple(len(each.levels) for each in rest.factors)
+    again = (
+        plan_screen(AGAIN_SHARE * search.time_of("screen").seconds, levels, measurer.costs(search_state.known), measurer.alpha)
+        if levels
+        else None
+    )
     if again is None:
         return rest, None
     search.take(broken=shape, screening=shape_of(again))
-    search.tell(f"screening again without {', '.join(blame)}: {TOGETHER}")
+    search.tell(f"screening again without {', '.join(left_out)}: {TOGETHER}")
     screened, _ = _screen(search, AGAIN, rest, shape_of(again))
     return rest, screened
 
 
-def _screen(search: TuneSearch, stage: str, ground: SearchState, shape: Screening) -> tuple[Screened | None, dict[str, str]]:
+def _screen(search: TuneSearch, stage: str, search_state: SearchState, shape: Screening) -> tuple[Screened | None, dict[str, str]]:
     """One factorial; and the changes that are to blame for rows that do not work, with the reason
     of such a row."""
-    lab = search.lab
-    design = _design(ground, shape)
-    rows = row_entries(ground.factors, design)
-    groups = batches(design, lab.most_arms)
+    measurer = search.measurer
+    design = _design(search_state, shape)
+    rows = row_entries(search_state.factors, design)
+    groups = batches(design, measurer.most_arms)
     seen: list[Sequence[Observation]] = []
     broken: dict[str, Verdict] = {}
     for number, group in enumerate(groups, 1):
         arms = search.arms(rows[row] for row in group)
-        fixed = lab.fixed(ground.known, Heat(shape.blocks, shape.pairs), len(arms))
-        seconds = (search.time_of("screen").until_s - lab.clock.spent_s()) / (len(groups) - number + 1)
+        fixed = measurer.fixed(search_state.known, Batch(shape.blocks, shape.pairs), len(arms))
+        seconds = (search.time_of("screen").until_s - measurer.clock.spent_s()) / (len(groups) - number + 1)
         state = search.measure(f"{stage}-{number}", arms, fixed, max(0.0, seconds))
         seen.append(state.observations)
         broken |= {name: verdict for name, verdict in state.verdicts.items() if verdict.kind == "invalid"}
-    blame = _blame(ground, rows, broken)
-    readings = screen_readings(lab.asked.goal, seen, {each.name: row for row, each in enumerate(rows)})
+    left_out = _culprits(search_state, rows, broken)
+    readings = screen_readings(measurer.asked.goal, seen, {each.name: row for row, each in enumerate(rows)})
     if not readings:
-        return None, blame
-    screened = screen(design, readings, ground.known.noise, lab.alpha)
-    effects, together = screened_effects(ground.factors, screened, lab.margin)
+        return None, left_out
+    screened = screen(design, readings, search_state.known.noise, measurer.alpha)
+    effects, together = screened_effects(search_state.factors, screened, measurer.margin)
     search.take(screening=structs.replace(shape, effects=effects, together=together))
     search.tell(screened_words(effects))
-    return screened, blame
+    return screened, left_out
 
 
-def _blame(ground: SearchState, rows: Sequence[Entry], broken: Mapping[str, Verdict]) -> dict[str, str]:
+def _culprits(search_state: SearchState, rows: Sequence[Entry], broken: Mapping[str, Verdict]) -> dict[str, str]:
     """The reason why a change is to blame, by change: that of a row in which it is."""
     works, failed = ([each for each in rows if (each.name in broken) is wanted] for wanted in (False, True))
     idle = {
         name: [each.knob for each in verdict.proofs if not each.proved and not each.same_as_control] for name, verdict in broken.items()
     }
     found: dict[str, str] = {}
-    for name in culprits(ground.factors, works, failed, idle):
-        changes = next(choice for factor in ground.factors for choice in factor.choices if choice.name == name)
+    for name in culprits(search_state.factors, works, failed, idle):
+        changes = next(choice for factor in search_state.factors for choice in factor.choices if choice.name == name)
         of_it = [row for row in failed if changes.settings.keys() <= row.settings.keys()]
         shown = [each for row in of_it for each in broken[row.name].proofs if each.knob in changes.settings and not each.proved]
         found[name] = shown[0].detail if shown else broken[of_it[0].name].reason if of_it else "the combination did not work"
     return found
 
 
-def _design(ground: SearchState, shape: Screening) -> Design:
+def _design(search_state: SearchState, shape: Screening) -> Design:
     """The one that was planned. Raises Changed."""
-    for each in designs([len(factor.levels) for factor in ground.factors]):
+    for each in designs([len(factor.levels) for factor in search_state.factors]):
         if (len(each.rows), each.resolution) == (shape.rows, shape.resolution):
             return each
     raise TuneChanged(OTHER_CHANGES)

@@ -12,7 +12,7 @@ from statistics import fmean
 
 from msgspec import Struct, structs
 
-from phpdyno.commands.tune.lab import Heat, Heats, MeasuredPart, TuneMeasurer, run_heats, same_as
+from phpdyno.commands.tune.measurer import Batch, Batches, MeasuredPart, TuneMeasurer, run_batches, same_as
 from phpdyno.commands.tune.parts import TuneChanged
 from phpdyno.commands.tune.words import raced_words, tried_words
 from phpdyno.errors import BudgetTooSmall, DynoError
@@ -74,9 +74,9 @@ class TuneSearch:
     read."""
 
     def __init__(
-        self, lab: TuneMeasurer, host: HostFacts, found: Found, *, keep: Callable[[Found], None], tell: Callable[[str], None]
+        self, measurer: TuneMeasurer, host: HostFacts, found: Found, *, keep: Callable[[Found], None], tell: Callable[[str], None]
     ) -> None:
-        self.lab = lab
+        self.measurer = measurer
         self.found = found
         self._host = host
         self._keep = keep
@@ -91,30 +91,30 @@ class TuneSearch:
 
     def look(self) -> SearchState:
         """Calibrate on the control alone, and read its worker."""
-        lab = self.lab
-        control = lab.control(lab.metric)
-        state = lab.parts.measure(
-            LOOK, lambda: lab.plan(LOOK, (same_as(control),), metric=lab.metric, budget_s=lab.clock.budget_s, trial=True)
+        measurer = self.measurer
+        control = measurer.control(measurer.metric)
+        state = measurer.parts.measure(
+            LOOK, lambda: measurer.plan(LOOK, (same_as(control),), metric=measurer.metric, budget_s=measurer.clock.budget_s, trial=True)
         )
-        seen = state.calibrated.get(lab.metric)
+        seen = state.calibrated.get(measurer.metric)
         if seen is None:
             raise DynoError(f"the control differs from itself: {state.verdicts[AA].reason}")
         facts = state.facts[control.name]
-        lab.make_room_for(facts, max((each.control.worker_kib or 0 for each in seen.aa), default=0))
+        measurer.make_room_for(facts, max((each.control.worker_kib or 0 for each in seen.aa), default=0))
         pair_s = seen.block_s / sum(seen.pairs.values())
-        noise = noise_of(lab.asked.goal, Noise(seen.sigma_pair, seen.sigma_start), seen.aa)
+        noise = noise_of(measurer.asked.goal, Noise(seen.sigma_pair, seen.sigma_start), seen.aa)
         return SearchState(MeasuredPart(seen, noise, pair_s, seen.overhead_s / 2), facts)
 
-    def try_each(self, ground: SearchState, more: Sequence[Candidate] = ()) -> SearchState:
+    def try_each(self, search_state: SearchState, more: Sequence[Candidate] = ()) -> SearchState:
         """Every change alone, for one short block: does it start, is it at work, are its answers
         equal, how long do its requests take."""
-        lab, given = self.lab, self.lab.settings(self.lab.metric)
-        offered = candidates(ground.facts, self._host, given)
-        loaded = lab.settings("throughput")
+        measurer, given = self.measurer, self.measurer.settings(self.measurer.metric)
+        offered = candidates(search_state.facts, self._host, given)
+        loaded = measurer.settings("throughput")
         wanted = {
             name: tuple(each for each in values if loaded.get(name) != each or knob_for(name).metric == "cpu")
-            for name, values in asked_values(offered, lab.asked.knobs).items()
-            if lab.asked.transport == "http" or not name.startswith(BEHIND_NGINX) or name == "web.socket"
+            for name, values in asked_values(offered, measurer.asked.knobs).items()
+            if measurer.asked.transport == "http" or not name.startswith(BEHIND_NGINX) or name == "web.socket"
         }
         out_of_reach = [
             Change(f"{name}={value}", {name: value}, knob_for(name).metric, CANNOT_SET)
@@ -129,48 +129,48 @@ class TuneSearch:
             for name, other in aside.items()
             for value in wanted.pop(name)
         ]
-        found = candidates_of(wanted, in_control(ground.facts, given), knob_for)
+        found = candidates_of(wanted, in_control(search_state.facts, given), knob_for)
         every = (*more, *sorted(found, key=lambda each: knob_for(next(iter(each.settings))).rank))
         mine = tuple(each for each in every if self._is_mine(each))
-        refused, known = self._try(TRY, mine, Heat(1, LEAST_PAIRS), ground.known)
+        refused, known = self._try(TRY, mine, Batch(1, LEAST_PAIRS), search_state.known)
         drawn = tuple(each for each in mine if each.name not in refused and any(knob_for(name).drawn for name in each.settings))
         if drawn:
-            idle, _ = self._try(TRY_AGAIN, drawn, Heat(MORE_STARTS, LEAST_PAIRS), known)
+            idle, _ = self._try(TRY_AGAIN, drawn, Batch(MORE_STARTS, LEAST_PAIRS), known)
             refused |= {name: f"{NOT_ALWAYS}: {why}" for name, why in idle.items()}
         others = tuple(each for each in every if each not in mine)
-        not_loaded = NOT_FOR_MEMORY if lab.asked.goal == "memory" else ""
+        not_loaded = NOT_FOR_MEMORY if measurer.asked.goal == "memory" else ""
         changes = [
-            *(Change(each.name, each.settings, lab.metric, refused.get(each.name, "")) for each in mine),
+            *(Change(each.name, each.settings, measurer.metric, refused.get(each.name, "")) for each in mine),
             *(Change(each.name, each.settings, "throughput", not_loaded) for each in others),
             *out_of_reach,
         ]
         self.take(changes=tuple(changes))
         left = [each for each in mine if each.name not in refused]
         self._tell(tried_words(self.found.changes))
-        factors = factors_of(left, clash=lab.clash(lab.metric)) if left else ()
-        return SearchState(known, ground.facts, factors, () if not_loaded else others)
+        factors = factors_of(left, clash=measurer.clash(measurer.metric)) if left else ()
+        return SearchState(known, search_state.facts, factors, () if not_loaded else others)
 
     def _is_mine(self, candidate: Candidate) -> bool:
         """Whether the goal's metric judges it: throughput everything, CPU what changes PHP's
         work."""
-        return self.lab.metric == "throughput" or all(knob_for(name).metric == "cpu" for name in candidate.settings)
+        return self.measurer.metric == "throughput" or all(knob_for(name).metric == "cpu" for name in candidate.settings)
 
-    def _try(self, stage: str, every: Sequence[Candidate], heat: Heat, known: MeasuredPart) -> tuple[dict[str, str], MeasuredPart]:
+    def _try(self, stage: str, every: Sequence[Candidate], batch: Batch, known: MeasuredPart) -> tuple[dict[str, str], MeasuredPart]:
         """Why some take no part, and what an instance and a pair really take."""
-        lab = self.lab
+        measurer = self.measurer
         refused: dict[str, str] = {}
         starts, pairs = [], []
-        for number, at in enumerate(range(0, len(every), lab.most_arms), 1):
-            batch, arms = every[at : at + lab.most_arms], []
-            for each in batch:
+        for number, at in enumerate(range(0, len(every), measurer.most_arms), 1):
+            tried, arms = every[at : at + measurer.most_arms], []
+            for each in tried:
                 try:
-                    arms.append(lab.arm(each.name, each.settings, lab.metric))
+                    arms.append(measurer.arm(each.name, each.settings, measurer.metric))
                 except DynoError as error:  # a PHP that does not run is one of them
                     refused[each.name] = error.what
             if not arms:
                 continue
-            fixed = lab.fixed(known, heat, len(arms))
-            state = self.measure(f"{stage}-{number}", arms, fixed, lab.clock.left_s())
+            fixed = measurer.fixed(known, batch, len(arms))
+            state = self.measure(f"{stage}-{number}", arms, fixed, measurer.clock.left_s())
             refused |= {name: verdict.reason for name, verdict in state.verdicts.items() if verdict.kind == "invalid"}
             measured_s = state.seconds_of(state.plan.panels()[0])
             if state.observations:
@@ -183,46 +183,46 @@ class TuneSearch:
 
     def measure(self, name: str, arms: Sequence[Arm], fixed: FixedBlocks, budget_s: float) -> RunState:
         """A part of fixed blocks by the goal's metric."""
-        lab = self.lab
+        measurer = self.measurer
 
         def make() -> Plan:
-            return lab.plan(name, arms, metric=lab.metric, budget_s=budget_s, fixed=fixed)
+            return measurer.plan(name, arms, metric=measurer.metric, budget_s=budget_s, fixed=fixed)
 
-        return lab.parts.measure(name, make)
+        return measurer.parts.measure(name, make)
 
     # ---- the plan of the budget ---------------------------------------------------------------
 
-    def plan(self, ground: SearchState, *, numeric: bool) -> SearchState:
+    def plan(self, search_state: SearchState, *, numeric: bool) -> SearchState:
         """Say what the rest of the budget will decide; what was said before stands. Gives what
         there is time for.
 
         Raises BudgetTooSmall, Changed.
         """
         if not self.found.times:
-            if not ground.factors:
-                return ground
-            self._promise(ground, numeric=numeric)
+            if not search_state.factors:
+                return search_state
+            self._promise(search_state, numeric=numeric)
         shape = self.found.screening
         try:
-            kept = narrowed(ground.factors, shape.levels) if shape and shape.levels else ground.factors
+            kept = narrowed(search_state.factors, shape.levels) if shape and shape.levels else search_state.factors
         except ValueError as error:
             raise TuneChanged(OTHER_CHANGES) from error
-        self.refuse({choice.name: NO_TIME for factor in ground.factors[len(kept) :] for choice in factor.choices})
-        return structs.replace(ground, factors=kept)
+        self.refuse({choice.name: NO_TIME for factor in search_state.factors[len(kept) :] for choice in factor.choices})
+        return structs.replace(search_state, factors=kept)
 
-    def _promise(self, ground: SearchState, *, numeric: bool) -> None:
-        lab, began_s = self.lab, self.lab.clock.spent_s()
+    def _promise(self, search_state: SearchState, *, numeric: bool) -> None:
+        measurer, began_s = self.measurer, self.measurer.clock.spent_s()
         wanted = BudgetRequest(
-            tuple(len(each.levels) for each in ground.factors),
-            lab.margin,
-            lab.alpha,
+            tuple(len(each.levels) for each in search_state.factors),
+            measurer.margin,
+            measurer.alpha,
             numeric=numeric,
-            throughput=bool(ground.loaded),
+            throughput=bool(search_state.loaded),
         )
         try:
-            made = plan_budget(lab.clock.left_s(), wanted, lab.costs(ground.known))
+            made = plan_budget(measurer.clock.left_s(), wanted, measurer.costs(search_state.known))
         except BudgetTooSmall as error:
-            whole_s, instead = lab.clock.budget_s, "fewer knobs (--knob)"
+            whole_s, instead = measurer.clock.budget_s, "fewer knobs (--knob)"
             raise BudgetTooSmall(error.what, budget_s=whole_s, enough_s=math.ceil(error.enough_s + began_s), instead=instead) from error
         times, until_s = [], began_s
         for each in made.stages:
@@ -256,65 +256,65 @@ class TuneSearch:
         made = []
         for each in entries:
             try:
-                made.append(self.lab.arm(each.name, each.settings, self.lab.metric))
+                made.append(self.measurer.arm(each.name, each.settings, self.measurer.metric))
             except DynoError as error:
                 self.note(f"{each.name} is left out: {error.what}")
         return made
 
     # ---- race ---------------------------------------------------------------------------------
 
-    def race(self, ground: SearchState, screened: Screened | None) -> Winner:
+    def race(self, search_state: SearchState, screened: Screened | None) -> Winner:
         """The most promising combinations against each other and the control; once more without
         what all of them were refused for."""
-        lab, time = self.lab, self.time_of("race")
-        most = racers(time.seconds, lab.costs(ground.known), effect=lab.effect, alpha=lab.alpha)
-        every = race_entries(ground.factors, screened, margin=lab.margin) if screened else ()
+        measurer, time = self.measurer, self.time_of("race")
+        most = racers(time.seconds, measurer.costs(search_state.known), effect=measurer.effect, alpha=measurer.alpha)
+        every = race_entries(search_state.factors, screened, margin=measurer.margin) if screened else ()
         if not every:
             self.take(race=RaceFound(0, (), "", "nothing was left to race"))
-            return Winner(ground.factors, None)
+            return Winner(search_state.factors, None)
         first = every[:most]
-        ended = self._raced(RACE, ground, first, time.until_s)
+        ended = self._raced(RACE, search_state, first, time.until_s)
         others = without_common(every, first)[:most]
         if others and ended.broken.keys() >= {each.name for each in first}:
-            until_s = max(time.until_s, lab.clock.spent_s() + time.seconds)
-            ended = ended.followed_by(self._raced(RACE_AGAIN, ground, others, until_s))
+            until_s = max(time.until_s, measurer.clock.spent_s() + time.seconds)
+            ended = ended.followed_by(self._raced(RACE_AGAIN, search_state, others, until_s))
         self.take(race=ended.found)
         self._tell(raced_words(self.found.race))
         best = [each for each in ended.entries if ended.standing and each.name == ended.standing.winner]
-        return Winner(ground.factors, best[0] if best else None)
+        return Winner(search_state.factors, best[0] if best else None)
 
-    def _raced(self, stage: str, ground: SearchState, entries: Sequence[Entry], until_s: float) -> "_Raced":
-        lab = self.lab
-        alpha = pair_alpha(len(entries), lab.alpha)
-        shape = lab.blocks(ground.known, self.time_of("race").seconds, len(entries), alpha=alpha, contrast=True)
-        first = Heat(least_race_blocks(len(entries), lab.alpha, shape.mixture), shape.pairs)
+    def _raced(self, stage: str, search_state: SearchState, entries: Sequence[Entry], until_s: float) -> "_Raced":
+        measurer = self.measurer
+        alpha = pair_alpha(len(entries), measurer.alpha)
+        shape = measurer.blocks(search_state.known, self.time_of("race").seconds, len(entries), alpha=alpha, contrast=True)
+        first = Batch(least_race_blocks(len(entries), measurer.alpha, shape.mixture), shape.pairs)
         broken: dict[str, str] = {}
 
-        def running(heats: Heats) -> list[Running]:
-            return [Running(each.name, each.parts, by_block(lab.asked.goal, heats.observations, each.name)) for each in entries]
+        def running(batches: Batches) -> list[Running]:
+            return [Running(each.name, each.parts, by_block(measurer.asked.goal, batches.observations, each.name)) for each in entries]
 
         def standing_of(stand: Sequence[Running]) -> Standing:
             # Who breaks a guard-rail leaves, and the others are judged no more easily for it.
-            return race(stand, alpha=lab.alpha, margin=lab.margin, mixture=shape.mixture, entered=len(entries))
+            return race(stand, alpha=measurer.alpha, margin=measurer.margin, mixture=shape.mixture, entered=len(entries))
 
-        def still_open(heats: Heats) -> list[str]:
-            broken.update(heats.invalid)
+        def still_open(batches: Batches) -> list[str]:
+            broken.update(batches.invalid)
             for each in entries:
-                control, treated = sides([seen for heat in heats.observations for seen in heat], each.name)
+                control, treated = sides([seen for batch in batches.observations for seen in batch], each.name)
                 if control and each.name not in broken and (found := breaches(control, treated)):
                     broken[each.name] = "; ".join(one.words for one in found)
-            stand = [each for each in running(heats) if each.name not in broken]
+            stand = [each for each in running(batches) if each.name not in broken]
             if not stand:
                 return []
             standing = standing_of(stand)
             return [name for name in standing.left if name] if standing.end == "open" else []
 
         arms = {arm.name: arm for arm in self.arms(entries)}
-        heats = run_heats(lab, stage, arms, known=ground.known, first=first, until_s=until_s, still_open=still_open)
-        stand = tuple(each for each in running(heats) if each.name not in broken and each.log_ratios)
+        batches = run_batches(measurer, stage, arms, known=search_state.known, first=first, until_s=until_s, still_open=still_open)
+        stand = tuple(each for each in running(batches) if each.name not in broken and each.log_ratios)
         standing = standing_of(stand) if stand else None
         return _Raced(
-            entries=tuple(entries), blocks=heats.blocks, stand=stand, standing=standing, broken=broken, alpha=alpha, mixture=shape.mixture
+            entries=tuple(entries), blocks=batches.blocks, stand=stand, standing=standing, broken=broken, alpha=alpha, mixture=shape.mixture
         )
 
 

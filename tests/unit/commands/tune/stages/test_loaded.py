@@ -73,12 +73,12 @@ def test_what_was_measured_under_load_is_not_passed_over_where_nothing_can_be_se
     def measure(*_: object, **__: object) -> None:
         raise TuneChanged("what is tried is not what this tune began with")
 
-    lab: Any = SimpleNamespace(
+    measurer: Any = SimpleNamespace(
         parts=SimpleNamespace(begun=lambda _: True, measure=measure),
         clock=SimpleNamespace(left_s=lambda: 60.0),
         clash=lambda *_: nothing_clashes,
         control=lambda *_: None,
     )
-    search: Any = SimpleNamespace(lab=lab)
+    search: Any = SimpleNamespace(measurer=measurer)
     with pytest.raises(TuneChanged):
-        Loaded(search, lab, {}).decide([])
+        Loaded(search, measurer, {}).decide([])

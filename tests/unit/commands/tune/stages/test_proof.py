@@ -1,4 +1,4 @@
-"""What is adopted of a winner, by what its stages measure on fresh instances: heats are made up,
+"""What is adopted of a winner, by what its stages measure on fresh instances: batches are made up,
 decisions are the real ones."""
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from phpdyno.commands.tune.lab import Heats
+from phpdyno.commands.tune.measurer import Batches
 from phpdyno.commands.tune.stages import proof as tune_proof
 from phpdyno.commands.tune.stages.proof import ABLATE, AGAIN, CONFIRM, ProofStage
 from phpdyno.commands.tune.stages.search import Winner
@@ -41,7 +41,7 @@ class FakeSearch:
     """Keeps what it is told."""
 
     def __init__(self) -> None:
-        self.lab = FakeLab()
+        self.measurer = FakeLab()
         self.found = Found()
         self.notes: list[str] = []
 
@@ -58,45 +58,45 @@ class FakeSearch:
         pass
 
 
-def heats(effects: Mapping[str, float], invalid: Mapping[str, str] | None = None) -> Heats:
+def batches(effects: Mapping[str, float], invalid: Mapping[str, str] | None = None) -> Batches:
     seen: tuple[Observation, ...] = tuple(each for block in blocks(dict(effects), NUMBER, sigma=0.002) for each in block.observations)
-    return Heats((seen,), dict(invalid or {}))
+    return Batches((seen,), dict(invalid or {}))
 
 
 PARTS = {BOTH.name: 1.08, "without a": 1.03, "without b": 1.05}
-CONFIRMED = {CONFIRM: heats({BOTH.name: 1.08}), ABLATE: heats(PARTS)}
+CONFIRMED = {CONFIRM: batches({BOTH.name: 1.08}), ABLATE: batches(PARTS)}
 
 
-def proved(monkeypatch: pytest.MonkeyPatch, stages: Mapping[str, Heats]) -> tuple[dict[str, str], FakeSearch]:
-    monkeypatch.setattr(tune_proof, "run_heats", lambda lab, stage, *_, **__: stages[stage])
+def proved(monkeypatch: pytest.MonkeyPatch, stages: Mapping[str, Batches]) -> tuple[dict[str, str], FakeSearch]:
+    monkeypatch.setattr(tune_proof, "run_batches", lambda measurer, stage, *_, **__: stages[stage])
     search: Any = FakeSearch()
     return ProofStage(search, SimpleNamespace()).prove(Winner(FACTORS, BOTH)), search  # type: ignore[arg-type]
 
 
 def test_what_is_confirmed_twice_is_adopted(monkeypatch: pytest.MonkeyPatch) -> None:
-    adopted, search = proved(monkeypatch, {**CONFIRMED, AGAIN: heats({BOTH.name: 1.08, "+ b=1": 1.05})})
+    adopted, search = proved(monkeypatch, {**CONFIRMED, AGAIN: batches({BOTH.name: 1.08, "+ b=1": 1.05})})
     assert adopted == BOTH.settings
     assert [each.decision for each in search.found.confirmations] == ["adopted", "adopted"]
     assert [each.kept for each in search.found.parts] == [True, True]
 
 
 def test_that_it_is_not_shown_a_second_time_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    adopted, _ = proved(monkeypatch, {**CONFIRMED, AGAIN: Heats()})
+    adopted, _ = proved(monkeypatch, {**CONFIRMED, AGAIN: Batches()})
     assert adopted == BOTH.settings
 
 
 @pytest.mark.parametrize(
     ("stage", "found", "words"),
     [
-        (AGAIN, heats({BOTH.name: 1.08}, {BOTH.name: "worker ended by signal 11"}), "signal 11"),
-        (AGAIN, heats({BOTH.name: 0.95}), "worse than the control"),
-        (ABLATE, heats(PARTS, {BOTH.name: "another answer"}), "another answer"),
+        (AGAIN, batches({BOTH.name: 1.08}, {BOTH.name: "worker ended by signal 11"}), "signal 11"),
+        (AGAIN, batches({BOTH.name: 0.95}), "worse than the control"),
+        (ABLATE, batches(PARTS, {BOTH.name: "another answer"}), "another answer"),
     ],
 )
 def test_what_fails_later_is_not_adopted_although_it_was_confirmed(
-    monkeypatch: pytest.MonkeyPatch, stage: str, found: Heats, words: str
+    monkeypatch: pytest.MonkeyPatch, stage: str, found: Batches, words: str
 ) -> None:
-    adopted, search = proved(monkeypatch, {**CONFIRMED, AGAIN: Heats(), stage: found})
+    adopted, search = proved(monkeypatch, {**CONFIRMED, AGAIN: Batches(), stage: found})
     assert adopted == {}
     assert words in search.notes[-1]
     assert all(each.decision != "adopted" for each in search.found.confirmations)
@@ -107,20 +107,20 @@ def test_a_whole_that_fails_beside_what_is_left_of_it_is_no_refuge(monkeypatch: 
     """Part b adds nothing; what is left is not shown to be better, and the whole crashes
     meanwhile."""
     useless = {BOTH.name: 1.08, "without a": 1.0, "without b": 1.08}
-    again = heats({BOTH.name: 1.08}, {BOTH.name: "worker ended by signal 11"})
-    adopted, search = proved(monkeypatch, {CONFIRM: CONFIRMED[CONFIRM], ABLATE: heats(useless), AGAIN: again})
+    again = batches({BOTH.name: 1.08}, {BOTH.name: "worker ended by signal 11"})
+    adopted, search = proved(monkeypatch, {CONFIRM: CONFIRMED[CONFIRM], ABLATE: batches(useless), AGAIN: again})
     assert adopted == {}
     assert "signal 11" in search.notes[-1]
-    adopted, search = proved(monkeypatch, {CONFIRM: CONFIRMED[CONFIRM], ABLATE: heats(useless), AGAIN: heats({ONLY_A.name: 1.08})})
+    adopted, search = proved(monkeypatch, {CONFIRM: CONFIRMED[CONFIRM], ABLATE: batches(useless), AGAIN: batches({ONLY_A.name: 1.08})})
     assert adopted == ONLY_A.settings
 
 
 def test_a_saving_that_is_spent_elsewhere_is_not_adopted(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    for each in heats({BOTH.name: 1.08}).observations[0]:
+    for each in batches({BOTH.name: 1.08}).observations[0]:
         saved_ns = each.control.php_cpu_ns - each.treated.php_cpu_ns
         seen.append(structs.replace(each, treated=structs.replace(each.treated, web_cpu_ns=each.treated.web_cpu_ns + 2 * saved_ns)))
-    adopted, search = proved(monkeypatch, {CONFIRM: Heats((tuple(seen),))})
+    adopted, search = proved(monkeypatch, {CONFIRM: Batches((tuple(seen),))})
     assert adopted == {}
     assert "spent elsewhere" in search.found.confirmations[0].reason
 
@@ -133,11 +133,11 @@ def test_where_memory_holds_few_arms_the_parts_are_taken_out_in_groups(monkeypat
     whole = entry(factors, (1, 1, 1))
     lacking = {"without a": 1.03, "without c": 1.04}
 
-    def measured(lab: Any, stage: str, arms: Mapping[str, Any], *, until_s: float, **_: Any) -> Heats:
+    def measured(measurer: Any, stage: str, arms: Mapping[str, Any], *, until_s: float, **_: Any) -> Batches:
         asked.append((stage, tuple(arms), until_s))
-        return heats({name: lacking.get(name, 1.08) for name in arms})
+        return batches({name: lacking.get(name, 1.08) for name in arms})
 
-    monkeypatch.setattr(tune_proof, "run_heats", measured)
+    monkeypatch.setattr(tune_proof, "run_batches", measured)
     monkeypatch.setattr(FakeLab, "most_arms", 2)
     search: Any = FakeSearch()
     adopted = ProofStage(search, SimpleNamespace()).prove(Winner(factors, whole))  # type: ignore[arg-type]

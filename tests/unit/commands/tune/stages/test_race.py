@@ -1,5 +1,5 @@
-"""What a race does where all that took part are refused: heats are made up, decisions are the real
-ones."""
+"""What a race does where all that took part are refused: batches are made up, decisions are the
+real ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from phpdyno.commands.tune.lab import Heats
+from phpdyno.commands.tune.measurer import Batches
 from phpdyno.commands.tune.stages import search as tune_search
 from phpdyno.commands.tune.stages.search import RACE, RACE_AGAIN, TuneSearch
 from phpdyno.model.runs.tune import Found
 from phpdyno.stats.comparison.sequence import MIXTURE
 from phpdyno.tuning.factors import Candidate, Entry, Factor, entry
-from tests.unit.commands.tune.stages.test_proof import heats
+from tests.unit.commands.tune.stages.test_proof import batches
 
 FACTORS = tuple(Factor(name, (Candidate(f"{name}=1", {f"ini.{name}": "1"}),)) for name in ("leak", "jit"))
 BOTH, LEAK, JIT = (entry(FACTORS, levels) for levels in ((1, 1), (1, 0), (0, 1)))
@@ -43,20 +43,20 @@ def raced(
     """The winner of a race with room for two, who ran in which stage, and what is recorded."""
     ran: dict[str, list[str]] = {}
 
-    def run(lab: Any, stage: str, arms: Mapping[str, Any], *, still_open: Callable[[Heats], Sequence[str]], **_: Any) -> Heats:
+    def run(measurer: Any, stage: str, arms: Mapping[str, Any], *, still_open: Callable[[Batches], Sequence[str]], **_: Any) -> Batches:
         ran[stage] = list(arms)
-        seen = heats({name: WORTH[name] for name in arms}, {name: why for name, why in refused.items() if name in arms})
+        seen = batches({name: WORTH[name] for name in arms}, {name: why for name, why in refused.items() if name in arms})
         still_open(seen)
         return seen
 
-    monkeypatch.setattr(tune_search, "run_heats", run)
+    monkeypatch.setattr(tune_search, "run_batches", run)
     monkeypatch.setattr(tune_search, "racers", lambda *_, **__: 2)
     monkeypatch.setattr(tune_search, "race_entries", lambda *_, **__: tuple(every))
     fake: Any = FakeLab()
     search = TuneSearch(fake, SimpleNamespace(), Found(), keep=lambda _: None, tell=lambda _: None)  # type: ignore[arg-type]
-    ground: Any = SimpleNamespace(factors=FACTORS, known=None)
+    search_state: Any = SimpleNamespace(factors=FACTORS, known=None)
     screened: Any = object()
-    return search.race(ground, screened).entry, ran, search.found
+    return search.race(search_state, screened).entry, ran, search.found
 
 
 HOLDS = "each worker holds 28 MiB more"

@@ -51,25 +51,25 @@ def test_what_would_take_anothers_pages_is_not_tried_beside_it() -> None:
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every change works alone; settings of the host may not be written."""
-    monkeypatch.setattr(TuneSearch, "_try", lambda self, stage, every, heat, known: ({}, known))
+    monkeypatch.setattr(TuneSearch, "_try", lambda self, stage, every, batch, known: ({}, known))
     monkeypatch.setattr(tune_search, "can_set", lambda name: not name.startswith("os."))
 
 
 def tried(goal: Goal, *knobs: str) -> tuple[SearchState, dict[str, str]]:
     """What there is to try of these, and why some take no part."""
     asked = TuneRequest(AppSource("hello"), goal=goal, knobs=knobs)
-    lab: Any = SimpleNamespace(asked=asked, metric=asked.metric, settings=lambda _: {"pool.pm.max_children": "4"})
-    lab.clash = lambda _: nothing_clashes
+    measurer: Any = SimpleNamespace(asked=asked, metric=asked.metric, settings=lambda _: {"pool.pm.max_children": "4"})
+    measurer.clash = lambda _: nothing_clashes
     known: Any = SimpleNamespace()
-    search = TuneSearch(lab, HOST, Found(), keep=lambda _: None, tell=lambda _: None)
+    search = TuneSearch(measurer, HOST, Found(), keep=lambda _: None, tell=lambda _: None)
     return search.try_each(SearchState(known, PLAIN)), {each.name: each.refused for each in search.found.changes}
 
 
 @pytest.mark.usefixtures("offered")
 def test_what_cannot_be_set_here_takes_no_part_and_says_why() -> None:
-    ground, refused = tried("cpu", "os.vm.nr_hugepages=8", "ini.output_buffering=65536")
+    search_state, refused = tried("cpu", "os.vm.nr_hugepages=8", "ini.output_buffering=65536")
     assert refused == {"os.vm.nr_hugepages=8": CANNOT_SET, "ini.output_buffering=65536": ""}
-    assert [each.name for each in ground.factors] == ["ini.output_buffering"]
+    assert [each.name for each in search_state.factors] == ["ini.output_buffering"]
 
 
 @pytest.mark.usefixtures("offered")
