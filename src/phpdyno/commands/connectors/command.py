@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.found import LabFound, lab_found
+from phpdyno.commands.connectors.options import ConnectorsOptions
 from phpdyno.commands.connectors.present import divided_zts, look_around
 from phpdyno.commands.connectors.render.page import check_page, page_view, write_page, write_study_page
 from phpdyno.commands.connectors.request import LabRequest, check_operation, divided, operations_of, paths_of, rows_of
@@ -21,26 +21,6 @@ from phpdyno.model.runs.connector import CEILING
 from phpdyno.servers.programs.php import default_cli
 
 EXIT_NO_FIGURE = 1
-
-
-class ConnectorsOptions(Struct, frozen=True):
-    """The options of the command as they were typed."""
-
-    ops: str
-    connectors: str
-    engines: str
-    in_flight: str
-    over: str
-    packers: str
-    processes: str
-    sweep: bool
-    study: Path | None
-    server: Path | None
-    php: str
-    budget: str
-    confidence: str
-    seed: int
-    with_: tuple[str, ...]
 
 
 def run(options: ConnectorsOptions, *, runs: Path, page: Path | None, json: bool) -> int:
