@@ -21,6 +21,14 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
 
 
 @pytest.fixture
+def bottled(tmp_path: Path) -> None:
+    """Skips the test where no bottle can be made: there, an app of a folder is refused."""
+    with Supervisor(tmp_path / "bottled") as supervisor:
+        if supervisor.no_bottle:
+            pytest.skip(f"no bottle can be made here: {supervisor.no_bottle}")
+
+
+@pytest.fixture
 def port() -> Iterator[int]:
     number = free_port()
     yield number
