@@ -107,6 +107,6 @@ def test_a_service_is_a_part_of_its_own_and_nothing_is_missing(tmp_path: Path) -
         assert 0.0 < cost["services_cpu_ms_per_request"]["cache"] < cost["host_cpu_ms_per_request"]
     blocks = [record for record in records_of(tmp_path / "runs") if isinstance(record, BlockDone)]
     assert all(seen.control.services_cpu_ns["cache"] > 0 for block in blocks for seen in block.observations)
-    terminal = phpdyno("report", the_run(tmp_path / "runs"))
+    terminal = phpdyno("report", the_run(tmp_path / "runs"), "--verbose")
     assert "  service cache: control 0." in terminal.stdout
     assert "service cache" in (the_run(tmp_path / "runs") / "report.html").read_text()

@@ -2,6 +2,7 @@
 interruption; what cannot be decided."""
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -11,6 +12,7 @@ import pytest
 
 from phpdyno.bundle.reading import read_bundle
 from phpdyno.journal.tune import TuneRecord, read_tune
+from phpdyno.report.answer.shape import MOST_LINES
 from tests.support.real.command import fault_of, phpdyno, site, start, the_run
 from tests.support.traces import wait_for_no_traces
 
@@ -140,7 +142,17 @@ def test_changes_that_break_something_are_rejected_with_the_reason_and_the_searc
     fatal.write_text("<?php throw new Exception('no start');\n")
     planted = ("env.MALLOC_ARENA_MAX=2", "env.MALLOC_ARENA_MAX=3", f"ini.opcache.preload={fatal}", "ini.zend.assertions=1")
     knobs = [word for each in (*planted, "ini.opcache.jit=tracing") for word in ("--knob", each)]
-    argv = ("--control", "ini.ffi.enable=1;ini.zend.assertions=0", *MARGIN, *knobs, "--budget", "150s", "--transport", "fastcgi")
+    argv = (
+        "--control",
+        "ini.ffi.enable=1;ini.zend.assertions=0",
+        *MARGIN,
+        *knobs,
+        "--budget",
+        "150s",
+        "--transport",
+        "fastcgi",
+        "--verbose",
+    )
     record, answer = tuned(docroot, runs, *argv)
     reasons = {each.name: each.refused for each in record.found.changes}
     assert "signal 11" in reasons["env.MALLOC_ARENA_MAX=2"], reasons
@@ -195,7 +207,10 @@ def check_proved(record: TuneRecord, printed: str) -> None:
     # decides then.
     assert tracing.standing == ("open" if tracing.ratio.low is None else "helps")
     assert tracing.ratio.value > 1.5
-    assert "improved, relevant" in " ".join(printed.strip().splitlines()[-2:])
+    screen = printed.strip().splitlines()
+    assert len(screen) <= MOST_LINES
+    assert re.fullmatch(r"RESULT  [\d.]+ % less CPU per request \(95 % CI [\d.]+ to [\d.]+ %\)", screen[1].rstrip())
+    assert any(line.startswith("Apply:") and "/bundle" in line for line in screen)
 
 
 def check_bundle(record: TuneRecord, run: Path) -> None:

@@ -214,7 +214,7 @@ def test_a_report_begins_with_it_and_a_resumed_run_keeps_it(tmp_path: Path, peer
     command = ("compare", tmp_path, "--aa", *FEWEST, "--budget", "15s", "--runs", runs)
     answer = phpdyno(*command)
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert answer.stdout.splitlines()[1] == f"lets through: localhost:{peer}"
+    assert f"lets through: localhost:{peer}" in answer.stdout.splitlines()
     assert answer.stdout.count("lets through") == 1
     assert f"<strong>lets through: localhost:{peer}</strong>" in (the_run(runs) / "report.html").read_text()
     assert wait_for_no_traces() == []
@@ -237,7 +237,7 @@ def test_a_resumed_run_has_the_peers_of_the_command_line_and_no_others(tmp_path:
     assert f"this run began with localhost:{peer} let through" in fault_of(other.stderr)
     answer = phpdyno("compare", "--resume", run)
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert answer.stdout.splitlines()[1] == f"lets through: localhost:{peer}"
+    assert f"lets through: localhost:{peer}" in answer.stdout.splitlines()
 
 
 def test_prepare_reaches_it_and_a_sweep_begins_with_it(tmp_path: Path, peer: int) -> None:
@@ -250,7 +250,7 @@ def test_prepare_reaches_it_and_a_sweep_begins_with_it(tmp_path: Path, peer: int
     )
     answer = phpdyno("measure", tmp_path, "--budget", "30s", "--concurrency", "1", "--runs", tmp_path / "runs")
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert answer.stdout.splitlines()[1] == f"lets through: 127.0.0.1:{peer}"
+    assert f"lets through: 127.0.0.1:{peer}" in answer.stdout.splitlines()
     assert wait_for_no_traces() == []
 
 
@@ -263,7 +263,7 @@ def test_a_script_reaches_it_already_when_it_is_asked_for_its_operations(tmp_pat
     command = ("compare", "--script", tmp_path / "script/bench.php", "--aa", *FEWEST, "--budget", "15s", "--runs", tmp_path / "runs")
     answer = phpdyno(*command, f"--allow-network=localhost:{peer}")
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert answer.stdout.splitlines()[1] == f"lets through: localhost:{peer}"
+    assert f"lets through: localhost:{peer}" in answer.stdout.splitlines()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user already")

@@ -61,7 +61,7 @@ def test_an_ordinary_user_gets_verdicts_from_schedstat(home: Path, python: tuple
     docroot = site(home / "site")
     runs = home / "runs"
     command = [interpreter, "-m", "phpdyno", "compare", "--docroot", str(docroot), "--url", "/", "--aa", *FEWEST]
-    answer = run_as_nobody([*command, "--budget", "15s", "--runs", str(runs)], env, home)
+    answer = run_as_nobody([*command, "--verbose", "--budget", "15s", "--runs", str(runs)], env, home)
     assert answer.returncode == 0, answer.stderr
     assert "CPU time is read from each process's schedstat" in " ".join(answer.stdout.replace("!", "").split())
     host = next(record.host for record in read_journal(the_run(runs) / "journal.jsonl") if isinstance(record, Preflight))

@@ -20,6 +20,9 @@ Urls = Annotated[
 Through = Annotated[Literal["http", "fastcgi"], Parameter(help="http: through nginx; fastcgi: straight to php-fpm")]
 Runs = Annotated[Path, Parameter(help="where runs are kept")]
 AsJson = Annotated[bool, Parameter(negative="", show_default=False, help="print the result as JSON")]
+Verbose = Annotated[
+    bool, Parameter(name=("--verbose", "-v"), negative="", show_default=False, help="tell all that was found, not the answer alone")
+]
 KeepConn = Annotated[
     bool,
     Parameter(negative="", show_default=False, help="with --transport fastcgi: keep connections (FCGI_KEEP_CONN); each wants a worker"),

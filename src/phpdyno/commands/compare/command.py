@@ -7,6 +7,7 @@ from rich.console import Console
 from phpdyno.commands.common.app_source import MOST_CONCURRENCY, app_source
 from phpdyno.commands.common.live import LiveProgress
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
+from phpdyno.commands.common.show import form_of
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.compare.explained import compare_and_explain, resume_and_explain
 from phpdyno.commands.compare.options import CompareOptions
@@ -31,7 +32,7 @@ def run(options: CompareOptions) -> int:
         question = with_requests(_question(options), options.requests, console)
         with LiveProgress(console, quiet=options.json) as progress:
             directory = compare_and_explain(question, runs=options.runs.absolute(), argv=argv, progress=progress)
-    view = report(directory, json=options.json)
+    view = report(directory, form=form_of(json=options.json, verbose=options.verbose))
     return _exit_code(options, view)
 
 

@@ -18,6 +18,7 @@ from phpdyno.commands.common.options import (
     Runs,
     Through,
     Urls,
+    Verbose,
 )
 
 
@@ -65,6 +66,7 @@ class CompareOptions:
     runs: Runs = RUNS
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its journal")] = None
     json: AsJson = False
+    verbose: Verbose = False
     fail_on: Annotated[
         Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed, or saves in PHP less than it costs elsewhere")
     ] = None

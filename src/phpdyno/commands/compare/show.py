@@ -4,13 +4,14 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, show_run
+from phpdyno.commands.common.show import PAGE, Form, show_run, typed_path
+from phpdyno.commands.compare.answer import compare_answer
 from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.journal.reader import find_journal, read_journal
 
 
-def report(run: Path, *, json: bool = False) -> RunView:
+def report(run: Path, *, form: Form = "answer") -> RunView:
     """Write report.html beside the journal and print the terminal report (or the JSON document);
     the path comes last.
 
@@ -30,5 +31,10 @@ def report(run: Path, *, json: bool = False) -> RunView:
 
         return summary(view)
 
-    show_run(journal.parent / PAGE, drawn, view if json else told)
+    show_run(
+        journal.parent / PAGE,
+        drawn,
+        {"answer": None, "details": told, "json": view}[form],
+        answer=lambda: compare_answer(view, typed_path(journal.parent)),
+    )
     return view

@@ -10,6 +10,7 @@ from phpdyno import __version__
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.requests import own_requests
+from phpdyno.commands.common.show import form_of
 from phpdyno.commands.common.units import checked_seed, seconds
 from phpdyno.commands.explain.exporting import FOLDED, SPEEDSCOPE, check_export, export
 from phpdyno.commands.explain.options import ExplainOptions
@@ -47,7 +48,7 @@ def run(options: ExplainOptions) -> int:
         found = look_inside(definition, arms, wanted, logs=directory / "logs", progress=progress)
     took_s = time.monotonic() - begun
     write_explained(directory, ExplainRecord(EXPLAIN_SCHEMA, __version__, started, tuple(sys.argv[1:]), slim(found), took_s))
-    report_explained(directory, json=options.json)
+    report_explained(directory, form=form_of(json=options.json, verbose=options.verbose))
     for file in export(found, folded=options.folded, scope=options.speedscope):
         print_line(console, f"stacks: {file}")
     return 0

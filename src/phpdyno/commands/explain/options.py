@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import NO_REQUESTS, RUNS, AppName, AsJson, Docroot, RequestOptions, Runs, Through, Urls
+from phpdyno.commands.common.options import NO_REQUESTS, RUNS, AppName, AsJson, Docroot, RequestOptions, Runs, Through, Urls, Verbose
 
 
 @Parameter(name="*")
@@ -37,6 +37,7 @@ class ExplainOptions:
     speedscope: Annotated[Path | None, Parameter(name="--export-speedscope", show_default=False, help="the same for speedscope.app")] = None
     runs: Runs = RUNS
     json: AsJson = False
+    verbose: Verbose = False
 
 
 _DEFAULTS = ExplainOptions()

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, folder_of, show_run
+from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run
 from phpdyno.journal.explained import read_explained
 from phpdyno.model.inside.explained import Explained
 
 
-def report_explained(run: Path, *, json: bool = False) -> Explained:
+def report_explained(run: Path, *, form: Form = "answer") -> Explained:
     """Write report.html beside the record of an explanation and print the terminal report (or the
     JSON document)."""
     folder = folder_of(run)
@@ -25,5 +25,5 @@ def report_explained(run: Path, *, json: bool = False) -> Explained:
 
         return explained_summary(record.found)
 
-    show_run(folder / PAGE, drawn, record.found if json else told)
+    show_run(folder / PAGE, drawn, record.found if form == "json" else told)
     return record.found

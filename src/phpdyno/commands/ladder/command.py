@@ -9,6 +9,7 @@ from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.endings import ended
 from phpdyno.commands.common.live import LiveProgress
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
+from phpdyno.commands.common.show import form_of
 from phpdyno.commands.common.units import checked_seed, fraction, optional_seconds, seconds
 from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.commands.ladder.options import LadderOptions
@@ -39,7 +40,7 @@ def run(options: LadderOptions) -> int:
         climb = climb_of(options, console)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = ladder(climb, runs=options.runs.absolute(), argv=argv, progress=progress)
-    return ended(report_ladder(directory, json=options.json).outcome, "ladder", directory, console)
+    return ended(report_ladder(directory, form=form_of(json=options.json, verbose=options.verbose)).outcome, "ladder", directory, console)
 
 
 def climb_of(options: LadderOptions, console: Console) -> LadderRequest:

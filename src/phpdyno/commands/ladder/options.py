@@ -18,6 +18,7 @@ from phpdyno.commands.common.options import (
     Runs,
     Through,
     Training,
+    Verbose,
 )
 
 
@@ -56,6 +57,7 @@ class LadderOptions:
     runs: Runs = RUNS
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted ladder; all else but --budget comes from its record")] = None
     json: AsJson = False
+    verbose: Verbose = False
 
 
 _DEFAULTS = LadderOptions()

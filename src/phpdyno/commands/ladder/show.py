@@ -4,7 +4,8 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, folder_of, show_run, write_page
+from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run, typed_path, write_page
+from phpdyno.commands.ladder.answer import ladder_answer
 from phpdyno.commands.ladder.steps import measured_in
 from phpdyno.commands.ladder.view import LadderView, ladder_view
 from phpdyno.journal.ladder import KNOBS, read_ladder
@@ -13,7 +14,7 @@ from phpdyno.journal.reader import FILE, begun_in, find_journal, read_journal
 COMPARISON_PAGE = "comparison.html"
 
 
-def report_ladder(run: Path, *, json: bool = False) -> LadderView:
+def report_ladder(run: Path, *, form: Form = "answer") -> LadderView:
     """Write report.html beside the record of a ladder and print the terminal report (or the JSON
     document).
 
@@ -39,5 +40,6 @@ def report_ladder(run: Path, *, json: bool = False) -> LadderView:
 
         return ladder_summary(view)
 
-    show_run(folder / PAGE, drawn, view if json else told)
+    shown = {"answer": None, "details": told, "json": view}[form]
+    show_run(folder / PAGE, drawn, shown, answer=lambda: ladder_answer(view, typed_path(folder)))
     return view

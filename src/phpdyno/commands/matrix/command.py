@@ -7,6 +7,7 @@ from rich.console import Console
 from phpdyno.commands.build.command import foundation_of, trainees_of
 from phpdyno.commands.common.endings import ended
 from phpdyno.commands.common.live import LiveProgress
+from phpdyno.commands.common.show import form_of
 from phpdyno.commands.common.units import checked_seed, fraction, optional_seconds, seconds
 from phpdyno.commands.matrix.options import MatrixOptions
 from phpdyno.commands.matrix.run import MatrixRequest, matrix, resume_matrix
@@ -33,7 +34,7 @@ def run(options: MatrixOptions) -> int:
         wish = wish_of(options)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = matrix(wish, runs=options.runs.absolute(), argv=argv, progress=progress)
-    return ended(report_matrix(directory, json=options.json).outcome, "matrix", directory, console)
+    return ended(report_matrix(directory, form=form_of(json=options.json, verbose=options.verbose)).outcome, "matrix", directory, console)
 
 
 def wish_of(options: MatrixOptions) -> MatrixRequest:

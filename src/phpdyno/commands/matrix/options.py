@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import INSTALLED, RECIPE, RUNS, TRAINING, AsJson, BuildSourceOptions, Runs, Training
+from phpdyno.commands.common.options import INSTALLED, RECIPE, RUNS, TRAINING, AsJson, BuildSourceOptions, Runs, Training, Verbose
 
 
 @Parameter(name="*")
@@ -31,6 +31,7 @@ class MatrixOptions:
     runs: Runs = RUNS
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted matrix; all else but --budget comes from its record")] = None
     json: AsJson = False
+    verbose: Verbose = False
 
 
 _DEFAULTS = MatrixOptions()

@@ -5,14 +5,15 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, folder_of, show_run
+from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run, typed_path
 from phpdyno.commands.compare.view.whole import view_of
+from phpdyno.commands.matrix.answer import matrix_answer
 from phpdyno.commands.matrix.view import MatrixView, matrix_view
 from phpdyno.journal.matrix import read_matrix
 from phpdyno.journal.reader import FILE, begun_in, read_journal
 
 
-def report_matrix(run: Path, *, json: bool = False) -> MatrixView:
+def report_matrix(run: Path, *, form: Form = "answer") -> MatrixView:
     """Write report.html beside the record of a matrix and print the terminal report (or the JSON
     document); the path comes last."""
     folder = folder_of(run)
@@ -31,5 +32,6 @@ def report_matrix(run: Path, *, json: bool = False) -> MatrixView:
 
         return matrix_summary(view)
 
-    show_run(folder / PAGE, drawn, view if json else told)
+    shown = {"answer": None, "details": told, "json": view}[form]
+    show_run(folder / PAGE, drawn, shown, answer=lambda: matrix_answer(view, typed_path(folder)))
     return view

@@ -8,6 +8,7 @@ from rich.console import Console
 from phpdyno.commands.common.app_source import MOST_CONCURRENCY, app_source
 from phpdyno.commands.common.live import LiveProgress
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
+from phpdyno.commands.common.show import form_of
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.measure.options import MeasureOptions
 from phpdyno.commands.measure.run import MeasureRequest, measure, resume
@@ -38,7 +39,7 @@ def run(options: MeasureOptions) -> int:
         asked = with_requests(question_of(options), options.requests, console)
         with LiveProgress(console, quiet=options.json) as progress:
             directory = measure(asked, runs=options.runs.absolute(), argv=argv, progress=progress)
-    report_sweep(directory, json=options.json)
+    report_sweep(directory, form=form_of(json=options.json, verbose=options.verbose))
     return 0
 
 

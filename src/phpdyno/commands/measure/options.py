@@ -18,6 +18,7 @@ from phpdyno.commands.common.options import (
     Runs,
     Through,
     Urls,
+    Verbose,
 )
 
 
@@ -66,6 +67,7 @@ class MeasureOptions:
     runs: Runs = RUNS
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted sweep; all else comes from its record")] = None
     json: AsJson = False
+    verbose: Verbose = False
 
     @property
     def asked_share(self) -> str | None:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, folder_of, show_run
+from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run, typed_path
+from phpdyno.commands.measure.answer import measure_answer
 from phpdyno.commands.measure.view.shape import SweepView
 from phpdyno.journal.sweep import read_sweep
 
 
-def report_sweep(run: Path, *, json: bool = False) -> SweepView:
+def report_sweep(run: Path, *, form: Form = "answer") -> SweepView:
     """Write report.html beside the record of a sweep and print the terminal report (or the JSON
     document); the path comes last."""
     # numpy and the native core, which a comparison's report does without.
@@ -28,5 +29,6 @@ def report_sweep(run: Path, *, json: bool = False) -> SweepView:
 
         return sweep_summary(view)
 
-    show_run(folder / PAGE, drawn, view if json else told)
+    shown = {"answer": None, "details": told, "json": view}[form]
+    show_run(folder / PAGE, drawn, shown, answer=lambda: measure_answer(view, typed_path(folder)))
     return view

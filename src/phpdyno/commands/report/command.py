@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from phpdyno.commands.common.show import form_of
 from phpdyno.commands.compare.show import report
 from phpdyno.commands.explain.show import report_explained
 from phpdyno.commands.ladder.show import report_ladder
@@ -31,13 +32,14 @@ _SHOWN_BY: Mapping[str, Callable[..., object]] = {
 """The record of a run, by which its kind is known; a run with none of them is a comparison."""
 
 
-def report_any(run: Path, *, json: bool = False) -> None:
+def report_any(run: Path, *, json: bool = False, verbose: bool = False) -> None:
     """Show whatever lies there: a sweep, a tune, a ladder, a matrix or an explanation by its own
     record, anything else by its journal."""
+    form = form_of(json=json, verbose=verbose)
     for name, shown in _SHOWN_BY.items():
         if run.name == name or (run / name).is_file():
-            shown(run, json=json)
+            shown(run, form=form)
             return
     # The folder of a part of a larger run holds the part's own.
     part = begun_in(run) if run.is_dir() and not (run / FILE).is_file() else None
-    report(part or run, json=json)
+    report(part or run, form=form)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import AsJson
+from phpdyno.commands.common.options import AsJson, Verbose
 
 
 def report(
@@ -13,9 +13,10 @@ def report(
     /,
     *,
     json: AsJson = False,
+    verbose: Verbose = False,
 ) -> int:
     """Rebuild the reports of a comparison, a sweep, a tune, a ladder, a matrix or an explanation from its journal alone."""
     from phpdyno.commands.report.command import report_any  # noqa: PLC0415 (numpy: not for --help)
 
-    report_any(run, json=json)
+    report_any(run, json=json, verbose=verbose)
     return 0

@@ -11,6 +11,7 @@ from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import OwnRequests, own_requests, refuse_with_resume
+from phpdyno.commands.common.show import Form
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.options import SizeOptions
@@ -29,21 +30,21 @@ UNASKED = SizeOptions()
 EXIT_NO_ANSWER = 1
 
 
-def run(options: SizeOptions, *, requests: RequestOptions, runs: Path, resume: Path | None, json: bool) -> int:
+def run(options: SizeOptions, *, requests: RequestOptions, runs: Path, resume: Path | None, form: Form) -> int:
     """Carry out the command. Raises UsageError, DynoError."""
     argv, console = tuple(sys.argv[1:]), Console(stderr=True)
     if resume is not None:
         refuse_with_resume(requests)
         _refuse_another_plan(options, "--resume")
-        with LiveProgress(console, quiet=json) as progress:
+        with LiveProgress(console, quiet=form == "json") as progress:
             directory = go_on(resume.absolute(), argv=argv, progress=progress)
     else:
         asked = asked_of(options)
         own = own_requests(requests, console)
         asked = with_requests(asked, own)
-        with LiveProgress(console, quiet=json) as progress:
+        with LiveProgress(console, quiet=form == "json") as progress:
             directory = size(asked, runs=runs.absolute(), argv=argv, progress=progress)
-    report_size(directory, json=json)
+    report_size(directory, form=form)
     return 0
 
 

@@ -6,7 +6,19 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, RequestOptions, Runs, Through, Urls
+from phpdyno.commands.common.options import (
+    NO_REQUESTS,
+    RUNS,
+    AppName,
+    AsJson,
+    Control,
+    Docroot,
+    RequestOptions,
+    Runs,
+    Through,
+    Urls,
+    Verbose,
+)
 
 BUDGET, CONFIDENCE = "5m", "95%"
 
@@ -68,11 +80,13 @@ def size(
     runs: Runs = RUNS,
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its record")] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
 ) -> int:
     """Find how many workers a pool needs: throughput and memory measured, response times foretold, the answer confirmed."""
+    from phpdyno.commands.common.show import form_of  # noqa: PLC0415 (rich: not for --help)
     from phpdyno.commands.size import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
     options = replace(options, reference=reference)
     if study is not None:
         return command.run_study(study, options, page=page, reuse=reuse, runs=runs)
-    return command.run(options, requests=requests, runs=runs, resume=resume, json=json)
+    return command.run(options, requests=requests, runs=runs, resume=resume, form=form_of(json=json, verbose=verbose))

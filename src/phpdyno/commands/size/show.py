@@ -4,11 +4,12 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, folder_of, show_run
+from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run, typed_path
 from phpdyno.errors import DynoError
+from phpdyno.report.answer.shape import Answer
 
 
-def report_size(run: Path, *, json: bool = False) -> None:
+def report_size(run: Path, *, form: Form = "answer") -> None:
     """Write report.html beside the record of a run and print the terminal report (or the JSON
     document).
 
@@ -30,9 +31,15 @@ def report_size(run: Path, *, json: bool = False) -> None:
         return render_size(found)
 
     def told() -> RenderableType:
-        from phpdyno.commands.size.pool_file import BUNDLE  # noqa: PLC0415 (numpy)
         from phpdyno.commands.size.render.terminal import size_summary  # noqa: PLC0415 (rich tables: not with --json)
 
-        return size_summary(found, str(folder / BUNDLE) if (folder / BUNDLE).is_dir() else "")
+        return size_summary(found)
 
-    show_run(folder / PAGE, drawn, found if json else told)
+    def answer() -> Answer:
+        from phpdyno.commands.size.answer import size_answer  # noqa: PLC0415 (numpy)
+        from phpdyno.commands.size.pool_file import BUNDLE  # noqa: PLC0415 (numpy)
+
+        return size_answer(found, typed_path(folder), typed_path(folder / BUNDLE) if (folder / BUNDLE).is_dir() else "")
+
+    shown = {"answer": None, "details": told, "json": found}[form]
+    show_run(folder / PAGE, drawn, shown, answer=answer)

@@ -7,6 +7,7 @@ from rich.console import Console
 from phpdyno.commands.common.app_source import MOST_CONCURRENCY, app_source
 from phpdyno.commands.common.live import LiveProgress
 from phpdyno.commands.common.requests import refuse_with_resume, with_requests
+from phpdyno.commands.common.show import form_of
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.compare.run import MARGINS
 from phpdyno.commands.tune.explained import resume_and_explain_tune, tune_and_explain
@@ -31,7 +32,7 @@ def run(options: TuneOptions) -> int:
         asked = with_requests(asked_of(options), options.requests, console)
         with LiveProgress(console, quiet=options.json, notes="") as progress:
             directory = tune_and_explain(asked, runs=options.runs.absolute(), argv=argv, progress=progress, with_builds=options.with_builds)
-    report_tune(directory, json=options.json)
+    report_tune(directory, form=form_of(json=options.json, verbose=options.verbose))
     return 0
 
 

@@ -6,7 +6,19 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import NO_REQUESTS, RUNS, AppName, AsJson, Control, Docroot, RequestOptions, Runs, Through, Urls
+from phpdyno.commands.common.options import (
+    NO_REQUESTS,
+    RUNS,
+    AppName,
+    AsJson,
+    Control,
+    Docroot,
+    RequestOptions,
+    Runs,
+    Through,
+    Urls,
+    Verbose,
+)
 
 
 @Parameter(name="*")
@@ -45,6 +57,7 @@ class TuneOptions:
     runs: Runs = RUNS
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted tune; all else comes from its record")] = None
     json: AsJson = False
+    verbose: Verbose = False
     explain: Annotated[
         bool,
         Parameter(

@@ -4,16 +4,18 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, folder_of, show_run
+from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run, typed_path
+from phpdyno.commands.tune.answer import tune_answer
 from phpdyno.commands.tune.view import TuneView, tune_view
 from phpdyno.journal.tune import read_tune
 
 
-def report_tune(run: Path, *, json: bool = False) -> TuneView:
-    """Write report.html beside the record of a tune and print the terminal report (or the JSON
-    document); the path comes last."""
+def report_tune(run: Path, *, form: Form = "answer") -> TuneView:
+    """Write report.html beside the record of a tune and print its answer, all the details as well,
+    or the JSON document."""
     folder = folder_of(run)
-    view = tune_view(read_tune(run), folder.absolute().name)
+    record = read_tune(run)
+    view = tune_view(record, folder.absolute().name)
 
     def drawn() -> str:
         from phpdyno.commands.tune.render.page import render_tune  # noqa: PLC0415 (jinja2 and plotly load slowly)
@@ -25,5 +27,6 @@ def report_tune(run: Path, *, json: bool = False) -> TuneView:
 
         return tune_summary(view)
 
-    show_run(folder / PAGE, drawn, view if json else told)
+    shown = {"answer": None, "details": told, "json": view}[form]
+    show_run(folder / PAGE, drawn, shown, answer=lambda: tune_answer(record, typed_path(folder)))
     return view

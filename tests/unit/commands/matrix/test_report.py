@@ -8,12 +8,14 @@ from rich.console import Console
 
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.commands.compare.view.words import tone
+from phpdyno.commands.matrix.answer import matrix_answer
 from phpdyno.commands.matrix.render.page import matrix_figures, render_matrix
 from phpdyno.commands.matrix.render.terminal import matrix_summary
 from phpdyno.commands.matrix.view import NOT_MEASURED, MatrixView, matrix_view, outcome_words, profile_found, safest, warmth
 from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.runs.matrix import ALL, Cell
 from phpdyno.model.runs.tune import TunedRatio
+from phpdyno.report.answer.shape import MOST_LINES
 from tests.support.made_up.ladders import journal, matrix_record
 
 RECORD = matrix_record()
@@ -140,3 +142,14 @@ def test_the_command_that_repeats_it_is_quoted() -> None:
 )
 def test_a_cell_is_coloured_where_the_direction_is_certain(low: float, high: float, colour: int) -> None:
     assert warmth(cell("x", low, high)) == colour
+
+
+def test_the_answer_is_a_table_of_percent_with_the_outcome_above_it() -> None:
+    answer = matrix_answer(view("wordpress", "hello"), "runs/one").fitted()
+    assert answer.standing == "good"
+    assert answer.result.startswith("the profile of all together is safe to ship to all")
+    assert answer.table is not None
+    cells = {line.cells[0]: line.cells[1:] for line in answer.table.rows}
+    assert cells["wordpress"][0].startswith("−8.")
+    assert cells["wordpress"][1].startswith("+4.")
+    assert answer.lines <= MOST_LINES

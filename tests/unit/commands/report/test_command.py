@@ -28,9 +28,13 @@ def run(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["", SWEEP_FILE])
 def test_a_sweep_is_recognised_by_its_record(run: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     report_any(run / name if name else run)
+    answer = capsys.readouterr().out
+    assert "requests a second with" in answer
+    assert answer.rstrip().endswith("report.html")
+    report_any(run / name if name else run, verbose=True)
     said = capsys.readouterr().out
     assert "throughput and times as more is asked" in said
-    assert said.rstrip().endswith("report.html")
+    assert said.endswith(answer)
     assert "What was found" in (run / "report.html").read_text(encoding="utf-8")
 
 
@@ -46,7 +50,7 @@ def test_a_page_that_cannot_be_written_is_said_after_what_can_be_shown(run: Path
     (run / "report.html").mkdir()
     with pytest.raises(DynoError, match="the page cannot be written"):
         report_any(run)
-    assert "most throughput at c = " in capsys.readouterr().out
+    assert "requests a second with" in capsys.readouterr().out
 
 
 def test_the_folder_of_a_part_shows_the_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from phpdyno.commands.measure.view.shape import Estimate
+from phpdyno.commands.size.answer import size_answer
 from phpdyno.commands.size.decision.costs import target_costs
 from phpdyno.commands.size.decision.settings import SOMAXCONN, pool_settings
 from phpdyno.commands.size.found import ManagerRow, SizeFound
@@ -14,6 +15,7 @@ from phpdyno.commands.size.render.page import render_size
 from phpdyno.commands.size.render.terminal import size_summary
 from phpdyno.commands.size.result import _agree, found_of
 from phpdyno.commands.size.words import mib, ms, part, span
+from phpdyno.report.answer.shape import MOST_LINES
 from tests.support.made_up import sizes
 
 
@@ -222,12 +224,18 @@ def test_the_document_is_read_back(waiting: SizeFound) -> None:
     assert msgspec.json.decode(msgspec.json.encode(waiting), type=SizeFound) == waiting
 
 
-def test_the_terminal_has_room_in_80_columns_and_ends_with_the_answer(waiting: SizeFound) -> None:
+def test_the_terminal_has_room_in_80_columns_for_all_of_it(waiting: SizeFound) -> None:
     console = Console(width=80, record=True, color_system=None, file=io.StringIO())
-    console.print(size_summary(waiting, ""))
-    lines = console.export_text().rstrip().splitlines()
-    assert max(map(len, lines)) <= 80
-    assert " ".join(" ".join(lines[-3:]).split()).endswith(waiting.answer)
+    console.print(size_summary(waiting))
+    assert max(map(len, console.export_text().rstrip().splitlines())) <= 80
+
+
+def test_the_answer_names_the_pool_and_how_to_have_it(waiting: SizeFound) -> None:
+    answer = size_answer(waiting, "runs/one", "runs/one/bundle")
+    assert answer.result.startswith(f"{waiting.recommended.workers} workers: ")
+    assert ("Apply", "sudo phpdyno bundle apply runs/one/bundle") in answer.next
+    assert answer.fitted().lines <= MOST_LINES
+    assert size_answer(waiting, "runs/one", "").next == (("Report", "runs/one/report.html"),)
 
 
 def test_the_page_shows_every_plot_and_no_markup_from_outside(waiting: SizeFound) -> None:

@@ -1,5 +1,4 @@
-"""A run of `size` as a report for a terminal of 80 columns or more; its last lines are the answer.
-Nothing is printed here."""
+"""A run of `size` as a report for a terminal of 80 columns or more. Nothing is printed here."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,8 +14,8 @@ from phpdyno.report.terminal_parts import headed, inert, labelled, reached
 from phpdyno.report.words import NOTHING, duration, visible
 
 
-def size_summary(found: SizeFound, bundle: str) -> Group:
-    """The whole report. `bundle` is where the pool file lies, '' where none was written."""
+def size_summary(found: SizeFound) -> Group:
+    """The whole report but for its answer."""
     parts: list[RenderableType] = [_head(found), Text()]
     parts += [Text("Fresh static pools, saturated (search, one visit each):"), _pools(found), Text()]
     if any(row.per_s is not None for row in found.confirmed):
@@ -28,9 +27,6 @@ def size_summary(found: SizeFound, bundle: str) -> Group:
         parts += [told, Text()]
     parts += [inert(f"warning: {each}", "yellow") for each in rest_of(found.warnings)]
     parts += [inert(each) for each in found.sentences]
-    parts += [Text(), inert(found.answer, "bold")]
-    if bundle:
-        parts.append(inert(f"pool file: {bundle} (apply: phpdyno bundle apply {bundle})"))
     return Group(*parts)
 
 

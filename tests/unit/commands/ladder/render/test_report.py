@@ -7,12 +7,14 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from phpdyno.commands.ladder.answer import ladder_answer
 from phpdyno.commands.ladder.render.page import ladder_figures, render_ladder
 from phpdyno.commands.ladder.render.terminal import ladder_summary
 from phpdyno.commands.ladder.steps import measured_in
 from phpdyno.commands.ladder.view import LadderView, ladder_view, outcome_words, step_words
 from phpdyno.model.runs.ladder import LadderStep, StepFound
 from phpdyno.model.runs.tune import TunedRatio
+from phpdyno.report.answer.shape import MOST_LINES
 from tests.support.made_up.ladders import knob_journal, ladder_journal, ladder_record
 
 
@@ -139,3 +141,15 @@ def test_nothing_is_called_best_that_is_not_certain() -> None:
     assert outcome_words([open_end], 0.95) == "Outcome: no step is certainly better than the PHP that is there."
     certain = structs.replace(open_end, total=TunedRatio(1.05, 1.04, 1.06, 20))
     assert outcome_words([open_end, certain], 0.95).startswith("Outcome: pgo: 1.050 (1.040 to 1.060) times less CPU per request")
+
+
+def test_the_answer_names_the_best_build_and_each_step_with_its_percent() -> None:
+    answer = ladder_answer(view(), "runs/one").fitted()
+    assert answer.standing == "good"
+    assert "% less CPU per request (95 % CI " in answer.result
+    assert answer.table is not None
+    verdicts = {line.cells[0]: line.cells[-1] for line in answer.table.rows}
+    assert verdicts["pgo on o2"] == "keep"
+    assert answer.lines <= MOST_LINES
+    nothing = ladder_answer(structs.replace(view(), steps=()), "runs/one")
+    assert nothing.result == "no step is certainly better than the PHP that is there"

@@ -1,0 +1,135 @@
+"""The answer of a comparison: what each treatment brings, how sure that is, and what now. Pure."""
+
+from collections.abc import Sequence
+
+from phpdyno.commands.compare.view.shape import Row, RunView
+from phpdyno.commands.compare.view.words import aa_of, label, ordered, tone, waiting
+from phpdyno.model.notices import first_of
+from phpdyno.model.plan import Metric, Unit
+from phpdyno.model.verdict import VerdictKind
+from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, subject_of, table_of
+from phpdyno.report.answer.percent import Percent, change_of, said, signed
+from phpdyno.report.answer.shape import MOST_LINES, Answer, AnswerTable, Standing, TableLine
+from phpdyno.report.words import count, metric_words, milliseconds, percent, rate
+
+STANDING: dict[VerdictKind, Standing] = {
+    "improved": "good",
+    "regressed": "bad",
+    "equivalent": "none",
+    "inconclusive": "open",
+    "invalid": "invalid",
+}
+
+
+def compare_answer(view: RunView, run: str) -> Answer:
+    """What a comparison comes to; `run` is the path of its directory, as a shell takes it."""
+    effects = [row for row in ordered(view.rows) if not row.is_aa]
+    rows = effects or list(view.rows)
+    result, standing = _result(view, rows)
+    answer = Answer(
+        subject=subject_of(view.app, view.app_version, view.environment, view.elapsed_s, outcome=view.outcome),
+        result=result,
+        standing=standing,
+        beside=_beside(rows[0]) if len(rows) == 1 else (),
+        notes=(*first_of(view.preflight_warnings)[:2], *_warnings(rows), *_noise(view, rows), SCOPE),
+        next=next_of(view.command, view.outcome, run),
+    )
+    if len(rows) < 2:
+        return answer
+    return answer.with_table(_table(rows, MOST_LINES - answer.lines - 1))
+
+
+def words_of(row: Row) -> str:
+    """`7.4 % less CPU per request (95 % CI 2.6 to 12.0 %)`, or why there is no number."""
+    seen = change(row)
+    if row.kind == "invalid":
+        return f"no result: {row.reason or 'invalid'}"
+    if seen is None:
+        return waiting(row)
+    return said(seen, *_less_more(row.metric, row.unit), percent(row.confidence))
+
+
+def change(row: Row) -> Percent | None:
+    """By how much the treatment changed what is measured; None without an interval."""
+    if row.kind == "invalid" or row.ratio is None or row.low is None or row.high is None:
+        return None
+    return change_of(row.ratio, row.low, row.high, less_is_better=row.metric == "cpu")
+
+
+def verdict_words(row: Row) -> str:
+    """What the interval says against the margin, in words."""
+    margin = percent(row.margin)
+    if row.kind in {"improved", "regressed"}:
+        if row.relevance == "spent elsewhere":
+            return "spent elsewhere: the whole stack takes more"
+        word = "better" if row.kind == "improved" else "worse"
+        beside = {"relevant": "", "not relevant": f", below your {margin}"}.get(row.relevance, f", whether by {margin} is open")
+        return word + beside
+    return {"equivalent": f"no difference of {margin}", "invalid": "invalid"}.get(row.kind, "not decided")
+
+
+def _less_more(metric: Metric, unit: Unit) -> tuple[str, str]:
+    words = metric_words(metric, unit)
+    return (f"less {words}", f"more {words}") if metric == "cpu" else (f"fewer {words}", f"more {words}")
+
+
+def _result(view: RunView, rows: Sequence[Row]) -> tuple[str, Standing]:
+    if view.outcome != "finished" and not any(row.low is not None for row in rows):
+        return ending_of(view.outcome, view.outcome_detail), "open"
+    if len(rows) == 1:
+        row = rows[0]
+        aa = "the control against itself: " if row.is_aa else ""
+        return f"{aa}{words_of(row)}" + ("" if row.kind == "invalid" else f": {verdict_words(row)}"), STANDING[tone(row)]
+    better = [row for row in rows if tone(row) == "improved" and row.relevance == "relevant"]
+    worse = [row for row in rows if tone(row) == "regressed"]
+    broken = [row for row in rows if row.kind == "invalid"]
+    told = [f"{len(better)} of {count(len(rows), 'treatment')} {_is(better)} better by {percent(rows[0].margin)} or more"]
+    told += [f"{len(worse)} {_is(worse)} worse"] if worse else []
+    told += [f"{len(broken)} without a result"] if broken else []
+    return ", ".join(told), "good" if better else "bad" if worse else "invalid" if broken else "none"
+
+
+def _is(rows: Sequence[Row]) -> str:
+    return "is" if len(rows) == 1 else "are"
+
+
+def _beside(row: Row) -> tuple[str, ...]:
+    """`NAME · CPU 21.2 → 19.6 ms · p50 25.8 → 24.2 ms · 21 blocks`."""
+    parts = [label(row)]
+    one, other = row.control, row.treated
+    if one is not None and other is not None:
+        parts.append(f"CPU {milliseconds(one.php_cpu_ms_per_request)} → {milliseconds(other.php_cpu_ms_per_request)} ms")
+        if one.service_p50_ms is not None and other.service_p50_ms is not None:
+            parts.append(f"p50 {milliseconds(one.service_p50_ms)} → {milliseconds(other.service_p50_ms)} ms")
+        if row.metric == "throughput":
+            parts.append(f"{rate(one.requests_per_s)} → {rate(other.requests_per_s)} a second")
+    parts.append(count(row.blocks, "block"))
+    return (" · ".join(parts),)
+
+
+def _table(rows: Sequence[Row], room: int) -> AnswerTable:
+    metrics = {row.metric for row in rows}
+    head = metric_words(rows[0].metric, rows[0].unit).upper() if len(metrics) == 1 else "CHANGE"
+    lines = [TableLine((label(row), _cell(row, mixed=len(metrics) > 1), verdict_words(row)), STANDING[tone(row)]) for row in rows]
+    return table_of(("TREATMENT", head, "VERDICT"), lines, room, "treatment")
+
+
+def _cell(row: Row, *, mixed: bool) -> str:
+    seen = change(row)
+    if seen is None:
+        return "no number"
+    return f"{signed(seen)} {'CPU' if row.metric == 'cpu' else 'req/s'}" if mixed else signed(seen)
+
+
+def _warnings(rows: Sequence[Row]) -> list[str]:
+    told = list(dict.fromkeys(f"Warning: {each}" for row in rows for each in row.warnings))
+    return told[:2] if len(told) < 3 else [*told[:1], f"{len(told) - 1} more warnings: --verbose"]
+
+
+def _noise(view: RunView, rows: Sequence[Row]) -> tuple[str, ...]:
+    aa = next((row for row in view.rows if row.is_aa and row not in rows), None) or aa_of(view, rows[0].metric if rows else "cpu")
+    if aa is None or aa.ratio is None or aa.low is None or aa.high is None:
+        return ()
+    seen = change_of(aa.ratio, aa.low, aa.high, less_is_better=(rows[0].metric if rows else "cpu") == "cpu")
+    fine = "fine" if not seen.decided else "it should be 0: trust no small effect of this run"
+    return (f"Noise check: the control against itself {signed(seen)}: {fine}",)

@@ -1,0 +1,39 @@
+"""The answer of a matrix: whether one profile is safe for all apps, and what each brings. Pure."""
+
+from phpdyno.commands.matrix.view import MatrixView, safest
+from phpdyno.model.notices import first_of
+from phpdyno.model.runs.matrix import Cell, ProfileFound
+from phpdyno.report.answer.parts import SCOPE, next_of, table_of
+from phpdyno.report.answer.percent import change_of, signed
+from phpdyno.report.answer.shape import MOST_LINES, Answer, Standing, TableLine
+from phpdyno.report.words import duration
+
+
+def matrix_answer(view: MatrixView, run: str) -> Answer:
+    """What a matrix comes to; `run` is the path of its directory, as a shell takes it."""
+    safe = safest(view.profiles)
+    answer = Answer(
+        subject=f"{view.title} · {duration(view.elapsed_s)}",
+        result=view.sentences[-1].removeprefix("Outcome: "),
+        standing="good" if safe is not None else "open",
+        notes=(*first_of(view.warnings)[:2], SCOPE),
+        next=next_of("matrix", view.outcome, run),
+    )
+    by_place = {(each.profile, each.app): each for each in view.cells}
+    lines = [
+        TableLine(
+            (each.name, *(_cell(by_place[each.name, app]) for app in view.apps)), "bad" if each.hurts else "good" if each.safe else "open"
+        )
+        for each in view.profiles
+    ]
+    heads = ("CPU, TRAINED ON", *(f"ON {app}" for app in view.apps))
+    return answer.with_table(table_of(heads, lines, MOST_LINES - answer.lines - 1, "profile"))
+
+
+def _standing(profile: ProfileFound) -> Standing:
+    return "bad" if profile.hurts else "good" if profile.safe else "open"
+
+
+def _cell(cell: Cell) -> str:
+    ratio = cell.ratio
+    return "no number" if ratio is None else signed(change_of(ratio.value, ratio.low, ratio.high, less_is_better=True))

@@ -1,0 +1,51 @@
+"""The answer of a run of `size` on one screen: the pool, what it does, and how to have it. Pure."""
+
+from phpdyno.commands.size.found import ConfirmedRow, SizeFound
+from phpdyno.commands.size.words import mib, rate
+from phpdyno.model.notices import first_of
+from phpdyno.report.answer.parts import SCOPE, next_of, subject_of, table_of
+from phpdyno.report.answer.percent import change_of, signed
+from phpdyno.report.answer.shape import MOST_LINES, Answer, Standing, TableLine
+from phpdyno.report.words import NOTHING, count
+
+
+def size_answer(found: SizeFound, run: str, bundle: str) -> Answer:
+    """What a run comes to; `run` is the path of its directory and `bundle` that of its pool file
+    ('': none was written), as a shell takes them."""
+    pool = found.recommended
+    report = next_of("size", found.outcome, run)
+    applied = (("Apply", f"sudo phpdyno bundle apply {bundle}"), ("Undo", "sudo phpdyno bundle rollback")) if bundle else ()
+    head, _, rest = found.answer.partition("; ")
+    answer = Answer(
+        subject=subject_of(found.app, "", found.environment, found.elapsed_s, outcome=found.outcome),
+        result=head,
+        standing=_standing(found),
+        beside=(f"{rest[:1].upper()}{rest[1:]}",) if rest else (),
+        notes=(*first_of(found.warnings)[:2], *found.sentences[:2], SCOPE),
+        next=(*applied, *report) if found.outcome == "finished" else report,
+    )
+    if not found.confirmed:
+        return answer
+    rows = [_line(row, pool.workers) for row in found.confirmed if row.per_s is not None]
+    heads = (f"WORKERS ({count(found.cores, 'core')})", "REQUESTS/S", "AGAINST THE FIRST", "MEMORY")
+    return answer.with_table(table_of(heads, rows, MOST_LINES - answer.lines - 1, "pool")) if rows else answer
+
+
+def _standing(found: SizeFound) -> Standing:
+    pool = found.recommended
+    if pool.meets is False or pool.reason == "nothing":
+        return "bad"
+    return "open" if found.outcome != "finished" or pool.reason == "unsure" else "good"
+
+
+def _line(row: ConfirmedRow, recommended: int) -> TableLine:
+    """One pool: against the recommended one as percent, and its memory."""
+    over = row.over
+    beside = (
+        NOTHING
+        if row.workers == recommended or over is None or over.low is None or over.high is None
+        else signed(change_of(1 / over.value, 1 / over.high, 1 / over.low, less_is_better=False))
+    )
+    served = NOTHING if row.per_s is None else rate(row.per_s.value)
+    memory = NOTHING if row.memory_kib is None else mib(row.memory_kib)
+    return TableLine((f"{row.workers}  {row.what}", served, beside, memory), "good" if row.workers == recommended else "none")

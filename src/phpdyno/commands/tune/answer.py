@@ -1,0 +1,177 @@
+"""The answer of a tune: what it brings, which changes bring it, and how to have it. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from phpdyno.commands.tune.words import BETTER
+from phpdyno.journal.tune import TuneRecord
+from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio
+from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
+from phpdyno.report.answer.shape import MOST_LINES, Answer, AnswerTable, Standing, TableLine
+from phpdyno.report.words import count, duration, milliseconds, percent
+
+HEADS: Mapping[Goal, str] = {
+    "cpu": "CPU PER REQUEST",
+    "throughput": "REQUESTS PER SECOND",
+    "p99": "P99",
+    "memory": "MEMORY PER WORKER",
+}
+KEEP, WEAK, DROP = "keep", "keep, weak evidence", "drop"
+
+
+def tune_answer(record: TuneRecord, run: str) -> Answer:
+    """What a record comes to; `run` is the path of its directory, as a shell takes it."""
+    found, asked = record.found, record.asked
+    proved = _proved(found) if record.outcome == "finished" else None
+    result, standing = _result(record, proved)
+    answer = Answer(
+        subject=" · ".join((f"{record.app} {record.app_version}", f"PHP {record.control.php.version}", duration(record.spent_s))),
+        result=result,
+        standing=standing,
+        beside=_beside(proved),
+        notes=(*_not_tested(found), *_noise(proved, asked.goal)),
+        next=_next(record, run),
+    )
+    table = _table(found, asked.goal, MOST_LINES - answer.lines - 2) if record.outcome == "finished" else None
+    return answer.with_table(table)
+
+
+def _proved(found: Found) -> Confirmed | None:
+    """What was confirmed last and adopted; else what was looked at last."""
+    adopted = [each for each in found.confirmations if each.decision == "adopted"]
+    tried = adopted or list(found.confirmations)
+    return tried[-1] if tried else None
+
+
+def _result(record: TuneRecord, proved: Confirmed | None) -> tuple[str, Standing]:
+    goal, margin = record.asked.goal, percent(record.asked.goal_margin)
+    if record.outcome != "finished":
+        why = f": {record.detail}" if record.detail else ""
+        return f"none yet, the tune is {record.outcome or 'running'}{why}", "open"
+    if record.found.settings and (proved is None or proved.decision != "adopted"):
+        loaded = next((each for each in record.found.loaded if each.decision == "adopted"), None)
+        return (_change_words(loaded, "throughput") if loaded else "adopted for throughput"), "good"
+    if proved is None:
+        return f"no change is worth making: none brings {margin} {BETTER[goal][0]}", "none"
+    return _of_confirmed(proved, goal)
+
+
+def _of_confirmed(proved: Confirmed, goal: Goal) -> tuple[str, Standing]:
+    words = _change_words(proved, goal)
+    if proved.decision == "adopted":
+        return words, "good"
+    if proved.kind == "invalid":
+        return f"no change is adopted: the best one failed its proof ({proved.reason})", "bad"
+    if proved.kind == "regressed":
+        return f"no change is adopted: the best one brought {words}", "bad"
+    return f"no change is proved: {words}", "open"
+
+
+def _change_words(found: Confirmed, goal: Goal) -> str:
+    if found.ratio is None:
+        return "not measured"
+    less, more = (BETTER[goal][0], BETTER[goal][1]) if _less_is_better(goal) else (BETTER[goal][1], BETTER[goal][0])
+    return said(_change(found.ratio, goal), less, more, percent(round(found.confidence, 6)))
+
+
+def _less_is_better(goal: Goal) -> bool:
+    return goal != "throughput"
+
+
+def _change(ratio: TunedRatio, goal: Goal) -> Percent:
+    return change_of(ratio.value, ratio.low, ratio.high, less_is_better=_less_is_better(goal))
+
+
+def _beside(proved: Confirmed | None) -> tuple[str, ...]:
+    """`CPU 21.2 → 19.6 ms · p50 25.8 → 24.2 ms · memory 4.3 → 4.2 MiB a worker`."""
+    if proved is None or proved.before is None or proved.after is None:
+        return ()
+    one, other = proved.before, proved.after
+    parts = [f"CPU {milliseconds(one.cpu_ms)} → {milliseconds(other.cpu_ms)} ms"]
+    if one.p50_ms is not None and other.p50_ms is not None:
+        parts.append(f"p50 {milliseconds(one.p50_ms)} → {milliseconds(other.p50_ms)} ms")
+    if one.worker_kib is not None and other.worker_kib is not None:
+        parts.append(f"memory {one.worker_kib / 1024:.1f} → {other.worker_kib / 1024:.1f} MiB a worker")
+    return (" · ".join(parts),)
+
+
+def _table(found: Found, goal: Goal, room: int) -> AnswerTable | None:
+    """The changes with what each brings and what became of it: those that stay, then the others
+    as far as there is room."""
+    effects = {each.name: each for each in (found.screening.effects if found.screening else ())}
+    parts = {each.name: each for each in found.parts}
+    kept = sorted(
+        (name for name, part in parts.items() if part.kept), key=lambda name: -_gain(effects.get(name), parts[name])
+    ) or _whole_of(found)
+    rows = [_row(name, effects.get(name), parts.get(name), goal, kept=True) for name in kept]
+    others = [each for each in effects.values() if each.name not in kept]
+    shown = others if len(rows) + len(others) <= room else others[: max(0, room - len(rows) - 1)]
+    rows += [_row(each.name, each, parts.get(each.name), goal, kept=False) for each in shown]
+    if not rows:
+        return None
+    left = others[len(shown) :]
+    bound = within([_change(each.ratio, goal) for each in left if each.ratio is not None])
+    rest = f"{count(len(left), 'other')}, {f'each within {bound}' if bound else 'not decided'}: {DROP}" if left else ""
+    return AnswerTable(("CHANGE", HEADS[goal], "DECISION"), tuple(rows), rest)
+
+
+def _whole_of(found: Found) -> list[str]:
+    """The one change that was adopted without being taken apart."""
+    adopted = [each for each in found.confirmations if each.decision == "adopted"]
+    return [adopted[-1].name] if adopted and not found.parts else []
+
+
+def _gain(effect: ChangeEffect | None, part: PartFound) -> float:
+    ratio = effect.ratio if effect is not None and effect.ratio is not None else part.ratio
+    return 1.0 if ratio is None else ratio.value
+
+
+def _row(name: str, effect: ChangeEffect | None, part: PartFound | None, goal: Goal, *, kept: bool) -> TableLine:
+    ratio = effect.ratio if effect is not None else part.ratio if part is not None else None
+    helps = [each for each in (effect.ratio if effect else None, part.ratio if part else None) if each and each.low and each.low > 1]
+    weak = kept and part is not None and len(helps) < (effect is not None) + 1
+    decision = (WEAK if weak else KEEP) if kept else DROP
+    return TableLine((short_name(name), signed(None if ratio is None else _change(ratio, goal)), decision), "good" if kept else "none")
+
+
+def short_name(change: str) -> str:
+    """A change without the prefix that every php.ini setting has."""
+    return change.removeprefix("ini.")
+
+
+def _not_tested(found: Found) -> tuple[str, ...]:
+    measured = {each.name for each in found.loaded}
+    by_load = [each for each in found.changes if each.metric == "throughput" and not each.refused and each.name not in measured]
+    refused = [each for each in found.changes if each.refused]
+    told = []
+    if by_load:
+        told.append(f"Not tested: {len(by_load)} {_kinds(by_load)} (longer --budget).")
+    if refused:
+        told.append(f"Cannot be used here: {len(refused)}.")
+    return (" ".join(told),) if told else ()
+
+
+def _kinds(changes: Sequence[Change]) -> str:
+    first = {each.name.partition(".")[0] for each in changes}
+    kinds = " and ".join(name for name in ("pool", "web") if name in first)
+    return f"{kinds} settings".strip() if len(changes) > 1 else f"{kinds} setting".strip()
+
+
+def _noise(proved: Confirmed | None, goal: Goal) -> tuple[str, ...]:
+    if proved is None or proved.aa is None:
+        return ()
+    seen = _change(proved.aa, goal)
+    fine = "fine" if not seen.decided else "it should be 0: trust no small effect of this run"
+    return (f"Noise check: the control against itself {signed(seen)}: {fine}",)
+
+
+def _next(record: TuneRecord, run: str) -> tuple[tuple[str, str], ...]:
+    report = ("Report", f"{run}/report.html")
+    if record.outcome != "finished":
+        return (("Go on", f"phpdyno tune --resume {run}"), report)
+    if not record.bundle:
+        return (report,)
+    return (
+        ("Apply", f"sudo phpdyno bundle apply {run}/{record.bundle}"),
+        ("Undo", "sudo phpdyno bundle rollback"),
+        report,
+    )

@@ -1,0 +1,38 @@
+"""Parts that the answers of several commands share."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from phpdyno.report.answer.shape import AnswerTable, TableLine
+from phpdyno.report.view_parts import EnvironmentRow
+from phpdyno.report.words import count, duration
+
+SCOPE = "Scope: this host, this workload, these builds, these minutes."
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+
+
+def subject_of(app: str, version: str, environment: Iterable[EnvironmentRow], seconds: float, *, outcome: str = "finished") -> str:
+    """`wordpress 6.1.9 · PHP 8.2.36 · 6 min 29 s`; a version that is a digest tells nobody
+    anything. How it ended stands there where it is not finished."""
+    named = app if _DIGEST.fullmatch(version) else f"{app} {version}".strip()
+    php = next((" ".join(each.value.split()[:2]) for each in environment if each.name == "PHP"), "")
+    return " · ".join(each for each in (named, php, duration(seconds), "" if outcome == "finished" else outcome) if each)
+
+
+def ending_of(outcome: str, detail: str) -> str:
+    """What is said in the place of a result that is not there."""
+    return f"none yet: {outcome}" + (f", {detail}" if detail else "")
+
+
+def next_of(command: str, outcome: str, run: str) -> tuple[tuple[str, str], ...]:
+    """How to go on with a run that was cut short, and where its report is; `run` is the path of
+    its directory."""
+    report = ("Report", f"{run}/report.html")
+    return (report,) if outcome == "finished" else (("Go on", f"phpdyno {command} --resume {run}"), report)
+
+
+def table_of(heads: tuple[str, ...], lines: Sequence[TableLine], room: int, thing: str) -> AnswerTable:
+    """As many of the lines as there is room for; the last line says how many more there are."""
+    shown = list(lines) if len(lines) <= room else list(lines)[: max(1, room - 1)]
+    left = len(lines) - len(shown)
+    return AnswerTable(heads, tuple(shown), f"{count(left, f'more {thing}')} in the report" if left else "")

@@ -1,0 +1,70 @@
+"""What an answer consists of. Pure data; a command's `answer.py` fills it from its view."""
+
+import textwrap
+from typing import Literal
+
+from msgspec import Struct, structs
+
+COLUMNS, INDENT = 80, 8
+MOST_LINES = 14
+"""Lines that an answer has at most: one screen, with room for the prompt."""
+
+Standing = Literal["good", "none", "bad", "open", "invalid"]
+"""How a result stands: better, no difference that matters, worse, not decided, no result."""
+
+
+class TableLine(Struct, frozen=True):
+    """A row of an answer's table: its cells, the first of which may be shortened, and its
+    standing."""
+
+    cells: tuple[str, ...]
+    standing: Standing = "none"
+
+
+class AnswerTable(Struct, frozen=True):
+    """The few rows that matter most, the most important first. `rest` closes the table: what the
+    other rows have in common."""
+
+    heads: tuple[str, ...]
+    rows: tuple[TableLine, ...]
+    rest: str = ""
+
+
+class Answer(Struct, frozen=True):
+    """What a command found: of what (`subject`), the `result` in one sentence, what stands
+    `beside` it, a table, notes, and what to do `next` (a label and a command each)."""
+
+    subject: str
+    result: str
+    standing: Standing
+    beside: tuple[str, ...] = ()
+    table: AnswerTable | None = None
+    notes: tuple[str, ...] = ()
+    next: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def lines(self) -> int:
+        """Lines that it takes on a screen of 80 columns; commands are never broken."""
+        table = 0 if self.table is None else 1 + len(self.table.rows) + bool(self.table.rest)
+        told = sum(_folded(each, COLUMNS - INDENT) for each in (self.result, *self.beside)) + sum(
+            _folded(each, COLUMNS) for each in self.notes
+        )
+        return 1 + told + table + len(self.next)
+
+    def fitted(self) -> "Answer":
+        """The same with as many of its notes as there is room for; the longest go first, the last
+        one stays."""
+        notes = list(self.notes)
+        answer = self
+        while answer.lines > MOST_LINES and len(notes) > 1:
+            notes.remove(max(notes[:-1], key=len))
+            answer = structs.replace(self, notes=tuple(notes))
+        return answer
+
+    def with_table(self, table: AnswerTable | None) -> "Answer":
+        """The same with a table."""
+        return structs.replace(self, table=table)
+
+
+def _folded(text: str, width: int) -> int:
+    return len(textwrap.wrap(text, width)) or 1

@@ -1,0 +1,52 @@
+"""An answer for a terminal of 80 columns or more. Nothing is printed here."""
+
+from collections.abc import Iterator
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from phpdyno.report.answer.shape import Answer, AnswerTable, Standing
+from phpdyno.report.terminal_parts import inert
+from phpdyno.report.words import visible
+
+STYLES: dict[Standing, str] = {"good": "green", "none": "cyan", "bad": "red", "open": "yellow", "invalid": "magenta"}
+LABEL = "RESULT"
+
+
+def answer_screen(answer: Answer) -> Group:
+    """The answer but for its commands, which no terminal may break."""
+    return Group(*_parts(answer.fitted()))
+
+
+def _parts(answer: Answer) -> Iterator[Text | Table]:
+    yield Text(visible(answer.subject), style="bold", overflow="fold")
+    head = Text(LABEL, style="bold")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(head, inert(answer.result, f"bold {STYLES[answer.standing]}"))
+    for beside in answer.beside:
+        grid.add_row(Text(), inert(beside))
+    yield grid
+    if answer.table is not None:
+        yield _table(answer.table)
+        if answer.table.rest:
+            yield inert(answer.table.rest, "dim")
+    yield from (inert(note) for note in answer.notes)
+
+
+def command_lines(answer: Answer) -> tuple[str, ...]:
+    """What to do now, a line for each command, however long it is: it can be copied."""
+    width = max((len(label) for label, _ in answer.next), default=0) + 1
+    return tuple(f"{label}:".ljust(width) + f" {command}" for label, command in answer.next)
+
+
+def _table(table: AnswerTable) -> Table:
+    drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for number, head in enumerate(table.heads):
+        drawn.add_column(head, no_wrap=number > 0, overflow="fold")
+    for row in table.rows:
+        first, *others = row.cells
+        drawn.add_row(inert(first), *(inert(each, STYLES[row.standing]) for each in others))
+    return drawn

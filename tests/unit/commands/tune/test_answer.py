@@ -1,0 +1,90 @@
+"""The answer of a tune: one screen, in percent, and nothing called adopted that is not."""
+
+import pytest
+from msgspec import structs
+
+from phpdyno.commands.tune.answer import tune_answer
+from phpdyno.journal.tune import TuneRecord
+from phpdyno.model.runs.tune import ChangeEffect, Found, PartFound, Screening, TunedRatio
+from phpdyno.report.answer.shape import MOST_LINES, Standing
+from tests.support.made_up.sweeps.tunes import FOUND, JIT, confirmed, record
+
+RUN = "runs/one"
+PRELOAD = "preloading 358 scripts"
+
+
+def wordpress() -> Found:
+    """Two of seven changes stay: one is proved twice, the other once."""
+    effects = (
+        ChangeEffect("ini.opcache.jit=tracing", "helps", TunedRatio(1.080, 1.065, 1.095)),
+        ChangeEffect(PRELOAD, "helps", TunedRatio(1.0143, 1.0002, 1.0286)),
+        *(ChangeEffect(f"ini.setting{each}=1", "open", TunedRatio(1.006, 0.992, 1.020)) for each in range(12)),
+    )
+    parts = (
+        PartFound(PRELOAD, {"ini.opcache.preload": "/p"}, TunedRatio(0.984, 0.927, 1.044, 5), kept=True, reason=""),
+        PartFound("ini.opcache.jit=tracing", JIT, TunedRatio(1.06, 1.015, 1.107, 5), kept=True, reason=""),
+        PartFound("ini.setting0=1", {"ini.setting0": "1"}, TunedRatio(0.98, 0.90, 1.07, 5), kept=False, reason=""),
+    )
+    whole = confirmed("all of them", ratio=TunedRatio(1.118, 1.015, 1.230, 6))
+    rest = confirmed("the rest", ratio=TunedRatio(1.080, 1.027, 1.137, 6), aa=TunedRatio(0.988, 0.964, 1.014, 6))
+    return structs.replace(
+        FOUND, screening=Screening(15, 4, 5, 4, 0.015, effects=effects), parts=parts, confirmations=(whole, rest), settings=JIT, loaded=()
+    )
+
+
+def test_it_says_what_the_last_confirmation_brought_and_how_to_have_it() -> None:
+    answer = tune_answer(record(wordpress()), RUN)
+    assert (answer.result, answer.standing) == ("7.4 % less CPU per request (95 % CI 2.6 to 12.0 %)", "good")
+    assert answer.beside == ("CPU 21.40 → 19.90 ms · p50 25.10 → 23.40 ms · memory 10.0 → 12.0 MiB a worker",)
+    assert answer.table is not None
+    assert [line.cells for line in answer.table.rows[:2]] == [
+        ("opcache.jit=tracing", "−7.4 % (−8.7 to −6.1)", "keep"),
+        (PRELOAD, "−1.41 % (−2.78 to −0.02)", "keep, weak evidence"),
+    ]
+    assert all(line.cells[2] == "drop" for line in answer.table.rows[2:])
+    assert answer.table.rest.endswith("others, each within ±2.0 %: drop")
+    assert answer.notes == (
+        "Not tested: 1 web setting (longer --budget). Cannot be used here: 2.",
+        "Noise check: the control against itself +1.2 % (−1.4 to +3.7): fine",
+    )
+    assert answer.next == (
+        ("Apply", "sudo phpdyno bundle apply runs/one/bundle"),
+        ("Undo", "sudo phpdyno bundle rollback"),
+        ("Report", "runs/one/report.html"),
+    )
+    assert answer.lines <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("made", "result", "standing"),
+    [
+        (record(Found()), "no change is worth making: none brings 1 % less CPU per request", "none"),
+        (record(outcome="interrupted"), "none yet, the tune is interrupted", "open"),
+        (record(outcome="failed", detail="nginx ended"), "none yet, the tune is failed: nginx ended", "open"),
+        (
+            record(Found(confirmations=(confirmed(decision="not adopted", kind="invalid", reason="it crashed"),))),
+            "no change is adopted: the best one failed its proof (it crashed)",
+            "bad",
+        ),
+        (
+            record(Found(confirmations=(confirmed(decision="not adopted", kind="inconclusive", ratio=TunedRatio(1.02, 0.99, 1.05, 6)),))),
+            "no change is proved: 2.0 % less CPU per request (95 % CI −1.0 to 4.8 %)",
+            "open",
+        ),
+        (
+            record(Found(confirmations=(confirmed(decision="not adopted", kind="regressed", ratio=TunedRatio(0.95, 0.93, 0.97, 6)),))),
+            "no change is adopted: the best one brought 5.3 % more CPU per request (95 % CI 3.1 to 7.5 %)",
+            "bad",
+        ),
+    ],
+)
+def test_where_nothing_is_adopted_it_says_so_and_offers_no_bundle(made: TuneRecord, result: str, standing: Standing) -> None:
+    answer = tune_answer(made, RUN)
+    assert (answer.result, answer.standing) == (result, standing)
+    assert "Apply" not in dict(answer.next)
+    assert ("Go on" in dict(answer.next)) == (made.outcome != "finished")
+
+
+def test_a_control_that_differs_from_itself_is_not_called_fine() -> None:
+    found = structs.replace(FOUND, confirmations=(confirmed(aa=TunedRatio(1.03, 1.01, 1.05, 6)),))
+    assert tune_answer(record(found), RUN).notes[-1].endswith("it should be 0: trust no small effect of this run")
