@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 
 from phpdyno.commands.common.live import print_line
 from phpdyno.errors import DynoError
-from phpdyno.report.answer.shape import Answer
+from phpdyno.report.answer.shape import CommandAnswer
 
 PAGE = "report.html"
 
@@ -29,7 +29,7 @@ def show_run(
     drawn: Callable[[], str],
     shown: Struct | Callable[[], RenderableType] | None,
     *,
-    answer: Callable[[], Answer] | None = None,
+    answer: Callable[[], CommandAnswer] | None = None,
 ) -> None:
     """Write the page, print what is `shown` (a view as a JSON document) and the `answer` below it,
     or say where the page is, or that it cannot be."""

@@ -9,7 +9,7 @@ from phpdyno.model.plan import Metric, Unit
 from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, subject_of, table_of
 from phpdyno.report.answer.percent import Percent, change_of, said, signed
-from phpdyno.report.answer.shape import MOST_LINES, Answer, AnswerTable, Standing, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import count, metric_words, milliseconds, percent, rate
 
 STANDING: dict[VerdictKind, Standing] = {
@@ -21,12 +21,12 @@ STANDING: dict[VerdictKind, Standing] = {
 }
 
 
-def compare_answer(view: RunView, run: str) -> Answer:
+def compare_answer(view: RunView, run: str) -> CommandAnswer:
     """What a comparison comes to; `run` is the path of its directory, as a shell takes it."""
     effects = [row for row in ordered(view.rows) if not row.is_aa]
     rows = effects or list(view.rows)
     result, standing = _result(view, rows)
-    answer = Answer(
+    answer = CommandAnswer(
         subject=subject_of(view.app, view.app_version, view.environment, view.elapsed_s, outcome=view.outcome),
         result=result,
         standing=standing,
@@ -50,7 +50,7 @@ def words_of(row: Row) -> str:
 
 
 def change(row: Row) -> Percent | None:
-    """By how much the treatment changed what is measured; None without an interval."""
+    """The change that the treatment brought; None without an interval."""
     if row.kind == "invalid" or row.ratio is None or row.low is None or row.high is None:
         return None
     return change_of(row.ratio, row.low, row.high, less_is_better=row.metric == "cpu")

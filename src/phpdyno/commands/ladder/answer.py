@@ -8,7 +8,7 @@ from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, table_of
 from phpdyno.report.answer.percent import change_of, said, signed
-from phpdyno.report.answer.shape import MOST_LINES, Answer, Standing, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import duration, percent
 
 _STANDING: dict[VerdictKind, Standing] = {
@@ -20,10 +20,10 @@ _STANDING: dict[VerdictKind, Standing] = {
 }
 
 
-def ladder_answer(view: LadderView, run: str) -> Answer:
+def ladder_answer(view: LadderView, run: str) -> CommandAnswer:
     """What a ladder comes to; `run` is the path of its directory, as a shell takes it."""
     result, standing = _result(view)
-    answer = Answer(
+    answer = CommandAnswer(
         subject=f"{view.title.partition(':')[0]} · {duration(view.elapsed_s)}",
         result=result,
         standing=standing,

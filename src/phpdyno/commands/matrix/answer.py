@@ -5,14 +5,14 @@ from phpdyno.model.notices import first_of
 from phpdyno.model.runs.matrix import Cell, ProfileFound
 from phpdyno.report.answer.parts import SCOPE, next_of, table_of
 from phpdyno.report.answer.percent import change_of, signed
-from phpdyno.report.answer.shape import MOST_LINES, Answer, Standing, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import duration
 
 
-def matrix_answer(view: MatrixView, run: str) -> Answer:
+def matrix_answer(view: MatrixView, run: str) -> CommandAnswer:
     """What a matrix comes to; `run` is the path of its directory, as a shell takes it."""
     safe = safest(view.profiles)
-    answer = Answer(
+    answer = CommandAnswer(
         subject=f"{view.title} · {duration(view.elapsed_s)}",
         result=view.sentences[-1].removeprefix("Outcome: "),
         standing="good" if safe is not None else "open",

@@ -6,16 +6,16 @@ from phpdyno.commands.measure.view.shape import ArmRow, Estimate, PointRow, Swee
 from phpdyno.commands.measure.view.words import percentile_of, value_words
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, subject_of, table_of
-from phpdyno.report.answer.shape import MOST_LINES, Answer, AnswerTable, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
 from phpdyno.report.words import count, percent, rate
 
 
-def measure_answer(view: SweepView, run: str) -> Answer:
+def measure_answer(view: SweepView, run: str) -> CommandAnswer:
     """What a sweep comes to; `run` is the path of its directory, as a shell takes it."""
     arms = [arm for arm in view.arms if arm.best_per_s is not None]
     best = max(arms, key=lambda arm: arm.best_per_s.value if arm.best_per_s else 0.0) if arms else None
     level = percent(view.confidence)
-    answer = Answer(
+    answer = CommandAnswer(
         subject=subject_of(view.app, view.app_version, view.environment, view.elapsed_s, outcome=view.outcome),
         result=ending_of(view.outcome, view.outcome_detail) if best is None else _result(best, level, several=len(view.arms) > 1),
         standing="open" if best is None else "none",

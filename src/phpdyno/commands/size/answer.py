@@ -5,18 +5,18 @@ from phpdyno.commands.size.words import mib, rate
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import SCOPE, next_of, subject_of, table_of
 from phpdyno.report.answer.percent import change_of, signed
-from phpdyno.report.answer.shape import MOST_LINES, Answer, Standing, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import NOTHING, count
 
 
-def size_answer(found: SizeFound, run: str, bundle: str) -> Answer:
+def size_answer(found: SizeFound, run: str, bundle: str) -> CommandAnswer:
     """What a run comes to; `run` is the path of its directory and `bundle` that of its pool file
     ('': none was written), as a shell takes them."""
     pool = found.recommended
     report = next_of("size", found.outcome, run)
     applied = (("Apply", f"sudo phpdyno bundle apply {bundle}"), ("Undo", "sudo phpdyno bundle rollback")) if bundle else ()
     head, _, rest = found.answer.partition("; ")
-    answer = Answer(
+    answer = CommandAnswer(
         subject=subject_of(found.app, "", found.environment, found.elapsed_s, outcome=found.outcome),
         result=head,
         standing=_standing(found),

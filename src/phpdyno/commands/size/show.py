@@ -6,7 +6,7 @@ from rich.console import RenderableType
 
 from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run, typed_path
 from phpdyno.errors import DynoError
-from phpdyno.report.answer.shape import Answer
+from phpdyno.report.answer.shape import CommandAnswer
 
 
 def report_size(run: Path, *, form: Form = "answer") -> None:
@@ -35,7 +35,7 @@ def report_size(run: Path, *, form: Form = "answer") -> None:
 
         return size_summary(found)
 
-    def answer() -> Answer:
+    def answer() -> CommandAnswer:
         from phpdyno.commands.size.answer import size_answer  # noqa: PLC0415 (numpy)
         from phpdyno.commands.size.pool_file import BUNDLE  # noqa: PLC0415 (numpy)
 

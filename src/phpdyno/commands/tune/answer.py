@@ -6,7 +6,7 @@ from phpdyno.commands.tune.words import BETTER
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio
 from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
-from phpdyno.report.answer.shape import MOST_LINES, Answer, AnswerTable, Standing, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import count, duration, milliseconds, percent
 
 HEADS: Mapping[Goal, str] = {
@@ -18,12 +18,12 @@ HEADS: Mapping[Goal, str] = {
 KEEP, WEAK, DROP = "keep", "keep, weak evidence", "drop"
 
 
-def tune_answer(record: TuneRecord, run: str) -> Answer:
+def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
     """What a record comes to; `run` is the path of its directory, as a shell takes it."""
     found, asked = record.found, record.asked
     proved = _proved(found) if record.outcome == "finished" else None
     result, standing = _result(record, proved)
-    answer = Answer(
+    answer = CommandAnswer(
         subject=" · ".join((f"{record.app} {record.app_version}", f"PHP {record.control.php.version}", duration(record.spent_s))),
         result=result,
         standing=standing,

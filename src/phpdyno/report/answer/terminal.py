@@ -6,7 +6,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from phpdyno.report.answer.shape import Answer, AnswerTable, Standing
+from phpdyno.report.answer.shape import AnswerTable, CommandAnswer, Standing
 from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import visible
 
@@ -14,12 +14,12 @@ STYLES: dict[Standing, str] = {"good": "green", "none": "cyan", "bad": "red", "o
 LABEL = "RESULT"
 
 
-def answer_screen(answer: Answer) -> Group:
+def answer_screen(answer: CommandAnswer) -> Group:
     """The answer but for its commands, which no terminal may break."""
     return Group(*_parts(answer.fitted()))
 
 
-def _parts(answer: Answer) -> Iterator[Text | Table]:
+def _parts(answer: CommandAnswer) -> Iterator[Text | Table]:
     yield Text(visible(answer.subject), style="bold", overflow="fold")
     head = Text(LABEL, style="bold")
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -36,7 +36,7 @@ def _parts(answer: Answer) -> Iterator[Text | Table]:
     yield from (inert(note) for note in answer.notes)
 
 
-def command_lines(answer: Answer) -> tuple[str, ...]:
+def command_lines(answer: CommandAnswer) -> tuple[str, ...]:
     """What to do now, a line for each command, however long it is: it can be copied."""
     width = max((len(label) for label, _ in answer.next), default=0) + 1
     return tuple(f"{label}:".ljust(width) + f" {command}" for label, command in answer.next)
