@@ -30,7 +30,7 @@ class AnswerTable(Struct, frozen=True):
     rest: str = ""
 
 
-class Answer(Struct, frozen=True):
+class CommandAnswer(Struct, frozen=True):
     """What a command found: of what (`subject`), the `result` in one sentence, what stands
     `beside` it, a table, notes, and what to do `next` (a label and a command each)."""
 
@@ -51,7 +51,7 @@ class Answer(Struct, frozen=True):
         )
         return 1 + told + table + len(self.next)
 
-    def fitted(self) -> "Answer":
+    def fitted(self) -> "CommandAnswer":
         """The same with as many of its notes as there is room for; the longest go first, the last
         one stays."""
         notes = list(self.notes)
@@ -61,7 +61,7 @@ class Answer(Struct, frozen=True):
             answer = structs.replace(self, notes=tuple(notes))
         return answer
 
-    def with_table(self, table: AnswerTable | None) -> "Answer":
+    def with_table(self, table: AnswerTable | None) -> "CommandAnswer":
         """The same with a table."""
         return structs.replace(self, table=table)
 
