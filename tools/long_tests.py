@@ -12,6 +12,7 @@ from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "docs" / "benchmarks" / "long-tests.json"
+COVERAGE = ROOT / "docs" / "benchmarks" / "coverage.json"
 
 
 class LongTest(Struct, frozen=True):
@@ -20,6 +21,15 @@ class LongTest(Struct, frozen=True):
     seconds: float
     commit: str
     date: str
+
+
+class Coverage(Struct, frozen=True):
+    """Lines of src/phpdyno that there were at a commit, and those that no fast test ran."""
+
+    commit: str
+    what: str
+    lines: int
+    missed: int
 
 
 class Passed:
@@ -62,6 +72,13 @@ def table(known: Mapping[str, LongTest]) -> str:
         *(f"| `{name.removeprefix('tests/')}` | {each.seconds:.0f} | {each.commit} | {each.date} |" for name, each in known.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def coverage_words(record: Path) -> str:
+    """The paragraph of docs/benchmarks.md about lines that the fast tests run."""
+    known = msgspec.json.decode(record.read_bytes(), type=list[Coverage])
+    told = (f"{100 * (1 - each.missed / each.lines):.1f} % at {each.commit} ({each.what})" for each in known)
+    return f"Lines of `src/phpdyno` that the tests without a server run: {', '.join(told)}.\n"
 
 
 def pytest_configure(config: pytest.Config) -> None:

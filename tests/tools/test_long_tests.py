@@ -34,3 +34,9 @@ def test_without_a_record_nothing_is_known(tmp_path: Path) -> None:
     Passed(tmp_path / "none.json").pytest_sessionfinish()
     assert not (tmp_path / "none.json").exists()
     assert "| `a` | 0 | c |" in table({"tests/a": LongTest(0.2, "c", "2026-01-02")})
+
+
+def test_coverage_is_told_by_commit(tmp_path: Path) -> None:
+    record = tmp_path / "coverage.json"
+    record.write_text('[{"commit": "abc", "what": "before", "lines": 200, "missed": 20}]')
+    assert long_tests.coverage_words(record) == "Lines of `src/phpdyno` that the tests without a server run: 90.0 % at abc (before).\n"

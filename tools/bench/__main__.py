@@ -30,7 +30,7 @@ from tools.bench.results import QUICK, Part, Room, SectionResult, Sizes, Stamp, 
 from tools.bench.sections import bottle, carry_over, connectors, everyday, explain, newcomer, sizing, truth, tuning, watching
 from tools.bench.stamp import ROOT, take_background, take_host, take_stamp
 from tools.bench.stand import control_arm
-from tools.long_tests import RECORD, read, table
+from tools.long_tests import COVERAGE, RECORD, coverage_words, read, table
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECTIONS = ROOT / "docs" / "benchmarks"
@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.quick:
         print(f"\n{page}\nbench: a rehearsal: none of these figures is worth anything")
     else:
-        PAGE.write_text("\n".join([page, table(read(RECORD))]))
+        PAGE.write_text("\n".join([page, table(read(RECORD)), coverage_words(COVERAGE)]))
         print(f"bench: see docs/{PAGE.name}")
     return 1 if failed else 0
 
