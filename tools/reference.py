@@ -159,7 +159,7 @@ What `phpdyno COMMAND --help` says, on one page. It is made from the code.
 
 | code | means |
 |---|---|
-| 0 | done, whatever was found |
+| 0 | done, whatever was found, but for what the codes below name |
 | 1 | a fault, or a budget that decides nothing; also a part of a study or an app of a matrix that failed, what goes on top of \
 a ladder that was not measured, a target that a selfcheck \
 did not reach, a test of `build --run-tests` that failed, a build that `--refresh` could not make anew, \
@@ -167,7 +167,8 @@ something essential that `doctor` misses, a setting that `bundle verify` refutes
 an app that `check` finds cannot be measured, a `watch` of which no pool is left |
 | 2 | a command line or a file that cannot be used |
 | 3 | `compare --fail-on regression`: a treatment regressed, the A/A arm included, or saves in PHP less than it costs elsewhere |
-| 4 | `compare --require-verdict`: one is inconclusive; an invalid one is not |
+| 4 | `compare --require-verdict`: a treatment is inconclusive, or has no result at all (invalid, not effective) |
+| 5 | `compare`: no treatment has a result (invalid, not effective); with `--fail-on regression` already where one has none |
 | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP); the last line says how to go on. A `watch` ends so in order: with its summary, and 0 |
 
 `--no-bottle`, with any command, measures an app in the open where no namespaces can be made ([what phpdyno does to your \

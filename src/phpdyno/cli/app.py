@@ -1,10 +1,13 @@
 """Commands and their options."""
 
 import sys
+from collections.abc import Callable
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Group
 
 from phpdyno import __version__
+from phpdyno.cli.examples import EPILOGUES
+from phpdyno.cli.own_commands import completion, manual
 from phpdyno.commands.build.options import build
 from phpdyno.commands.bundle.options import bundle_app
 from phpdyno.commands.cache.options import cache
@@ -27,37 +30,48 @@ from phpdyno.config.values import is_utf8
 from phpdyno.errors import UsageError
 from phpdyno.host.sockets.network import NO_BOTTLE, allow, decline
 
+START = Group("Start here", sort_key=1)
+LOOK = Group("Look closer", sort_key=2)
+BUILD = Group("A PHP of your own", sort_key=3)
+PROVE = Group("Is it right?", sort_key=4)
+KEEP = Group("Around it", sort_key=5)
+
 app = App(
     name="phpdyno",
-    help="A dynamometer for PHP: one command, one honest verdict per change.\n\n"
-    "All that is measured runs in namespaces of its own, without the host's network and files. Where none can be made, --no-bottle with "
-    "any command measures in the open. --allow-network HOST:PORT with any command, more than once if you like, lets this peer through.",
+    help="Makes PHP applications provably faster: it runs your app on the real servers, tries each change beside the present state, and "
+    "says what it saves, how sure that is, and how to apply or undo it.\n\n"
+    "Everything runs on a copy, in namespaces of its own, without the host's network and files. With any command: --no-bottle measures "
+    "in the open where no namespaces can be made; --allow-network HOST:PORT lets the app reach this peer.",
+    help_epilogue=EPILOGUES[""],
     version=__version__,
+    version_flags=("--version", "-V"),
+    group_commands=KEEP,
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
 
-COMMANDS = (
-    compare,
-    tune,
-    measure,
-    size,
-    explain,
-    watch,
-    doctor,
-    check,
-    build,
-    ladder,
-    matrix,
-    connectors,
-    study,
-    selfcheck,
-    cache,
-    report,
-    bundle_app,
+COMMANDS: tuple[tuple[Group, tuple[Callable[..., int], ...]], ...] = (
+    (START, (tune, compare, check, doctor, report)),
+    (LOOK, (measure, size, watch, explain)),
+    (BUILD, (build, ladder, matrix)),
+    (PROVE, (study, selfcheck, connectors)),
+    (KEEP, (cache, completion, manual)),
 )
-for command in COMMANDS:
-    app.command(command)
+"""By the group that `--help` shows them in, the most used ones first; `bundle`, an app of its own,
+stands with the first ones."""
+
+
+def _register() -> None:
+    place = 0
+    for group, commands in COMMANDS:
+        for command in commands:
+            place += 1
+            app.command(command, group=group, sort_key=place, help_epilogue=EPILOGUES[command.__name__])
+    bundle_app.group, bundle_app.help_epilogue = (START,), EPILOGUES["bundle"]
+    app.command(bundle_app)
+
+
+_register()
 
 
 def run(argv: list[str]) -> int:

@@ -10,6 +10,7 @@ from phpdyno.commands.common.requests import refuse_with_resume, with_requests
 from phpdyno.commands.common.show import form_of
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.compare.explained import compare_and_explain, resume_and_explain
+from phpdyno.commands.compare.export import export
 from phpdyno.commands.compare.options import CompareOptions
 from phpdyno.commands.compare.run import CompareRequest
 from phpdyno.commands.compare.show import report
@@ -18,6 +19,7 @@ from phpdyno.errors import UsageError
 
 EXIT_REGRESSED = 3
 EXIT_INCONCLUSIVE = 4
+EXIT_NO_RESULT = 5
 
 
 def run(options: CompareOptions) -> int:
@@ -33,6 +35,7 @@ def run(options: CompareOptions) -> int:
         with LiveProgress(console, quiet=options.json) as progress:
             directory = compare_and_explain(question, runs=options.runs.absolute(), argv=argv, progress=progress)
     view = report(directory, form=form_of(json=options.json, verbose=options.verbose))
+    export(view, csv=options.export_csv, markdown=options.export_markdown)
     return _exit_code(options, view)
 
 
@@ -82,6 +85,8 @@ def _refuse_servers(options: CompareOptions) -> None:
 def _exit_code(options: CompareOptions, view: RunView) -> int:
     if options.fail_on == "regression" and any(row.kind == "regressed" or row.relevance == "spent elsewhere" for row in view.rows):
         return EXIT_REGRESSED
-    if options.require_verdict and any(row.kind == "inconclusive" for row in view.rows):
+    if options.require_verdict and any(row.kind in {"inconclusive", "invalid"} for row in view.rows):
         return EXIT_INCONCLUSIVE
-    return 0
+    broken = [row for row in view.rows if row.kind == "invalid"]
+    # Nothing was measured, or a check for regressions looked at less than it was told to.
+    return EXIT_NO_RESULT if broken and (options.fail_on or len(broken) == len(view.rows)) else 0

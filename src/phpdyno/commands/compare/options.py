@@ -70,7 +70,11 @@ class CompareOptions:
     fail_on: Annotated[
         Literal["regression"] | None, Parameter(help="exit 3 when a treatment regressed, or saves in PHP less than it costs elsewhere")
     ] = None
-    require_verdict: Annotated[bool, Parameter(negative="", show_default=False, help="exit 4 when a treatment is inconclusive")] = False
+    require_verdict: Annotated[
+        bool, Parameter(negative="", show_default=False, help="exit 4 when a treatment is inconclusive, or has no result at all")
+    ] = False
+    export_csv: Annotated[Path | None, Parameter(show_default=False, help="write the verdicts as CSV, a line for each treatment")] = None
+    export_markdown: Annotated[Path | None, Parameter(show_default=False, help="write the verdicts as a Markdown table")] = None
     explain: Annotated[
         bool,
         Parameter(
