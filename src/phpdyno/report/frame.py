@@ -11,6 +11,7 @@ import msgspec
 
 from phpdyno.model.notices import first_of, rest_of
 from phpdyno.report import words
+from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.plots import Figure
 
 if TYPE_CHECKING:
@@ -31,14 +32,15 @@ def render_frame(
     packages: Sequence[str],
     filters: Filters,
     warnings: Sequence[str] = (),
+    answer: CommandAnswer | None = None,
     **values: object,
 ) -> str:
     """A page whose template extends frame.html.j2; `figures` by the id of their place, `filters`
     and `values` as the template uses them. Templates lie in the folder `templates` of one of
     `packages`, or beside the frame. Of the `warnings`, what must be known before all else stands
-    below the title.
+    below the title, then the `answer`.
 
-    About 5 MB, nearly all of it plotly.js.
+    About 5 MB where anything is drawn, nearly all of it plotly.js.
     """
     # Both are slow to import, and most commands never draw.
     from markupsafe import Markup  # noqa: PLC0415
@@ -46,9 +48,11 @@ def render_frame(
 
     environment = _environment(packages, filters)
     # Line ends as the browser sees them, or the policy's hashes would not match.
-    scripts = [_inert_end(text).replace("\r\n", "\n") for text in (get_plotlyjs(), _source(environment, "report.js"))]
+    ours = _source(environment, "report.js")
+    scripts = [_inert_end(text).replace("\r\n", "\n") for text in ((get_plotlyjs(), ours) if figures else ("", ours))]
     return environment.get_template(template).render(
         **values,
+        answer=answer,
         notices=first_of(warnings),
         drawn=set(figures),
         figures=Markup(embedded_json(figures)),  # noqa: S704 (escaped by embedded_json)

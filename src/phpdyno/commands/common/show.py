@@ -29,7 +29,7 @@ def show_run(
     drawn: Callable[[], str],
     shown: Struct | Callable[[], RenderableType] | None,
     *,
-    answer: Callable[[], CommandAnswer] | None = None,
+    answer: CommandAnswer | None = None,
 ) -> None:
     """Write the page, print what is `shown` (a view as a JSON document) and the `answer` below it,
     or say where the page is, or that it cannot be."""
@@ -45,9 +45,8 @@ def show_run(
         if answer is not None:
             from phpdyno.report.answer.terminal import answer_screen, command_lines  # noqa: PLC0415 (rich tables: not with --json)
 
-            told = answer()
-            console.print(answer_screen(told))
-            for line in command_lines(told):
+            console.print(answer_screen(answer))
+            for line in command_lines(answer):
                 print_line(console, line)
         elif not unwritten:
             print_line(console, f"report: {page}")

@@ -21,20 +21,19 @@ def report(run: Path, *, form: Form = "answer") -> RunView:
     journal = find_journal(run)
     view = view_of(read_journal(journal), journal.parent.name)
 
+    folder = journal.parent
+    answer = compare_answer(view, typed_path(folder))
+
     def drawn() -> str:
         from phpdyno.commands.compare.render.page import render_page  # noqa: PLC0415 (jinja2 and plotly load slowly)
 
-        return render_page(view)
+        return render_page(view, answer)
 
     def told() -> RenderableType:
         from phpdyno.commands.compare.render.terminal import summary  # noqa: PLC0415 (rich tables: not with --json)
 
         return summary(view)
 
-    show_run(
-        journal.parent / PAGE,
-        drawn,
-        {"answer": None, "details": told, "json": view}[form],
-        answer=lambda: compare_answer(view, typed_path(journal.parent)),
-    )
+    shown = {"answer": None, "details": told, "json": view}[form]
+    show_run(folder / PAGE, drawn, shown, answer=answer)
     return view

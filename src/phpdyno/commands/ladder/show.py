@@ -27,13 +27,15 @@ def report_ladder(run: Path, *, form: Form = "answer") -> LadderView:
     knobs = measured_in(read_journal(on_top / FILE), name) if on_top else None
     view = ladder_view(read_ladder(folder), measured, knobs)
 
+    answer = ladder_answer(view, typed_path(folder))
+
     def drawn() -> str:
         from phpdyno.commands.compare.render.page import render_page  # noqa: PLC0415
         from phpdyno.commands.ladder.render.page import render_ladder  # noqa: PLC0415 (jinja2 and plotly load slowly)
 
         # Where this one cannot be written the other cannot either, and says so.
         write_page(folder / COMPARISON_PAGE, render_page(measured.view))
-        return render_ladder(view)
+        return render_ladder(view, answer)
 
     def told() -> RenderableType:
         from phpdyno.commands.ladder.render.terminal import ladder_summary  # noqa: PLC0415 (rich tables: not with --json)
@@ -41,5 +43,5 @@ def report_ladder(run: Path, *, form: Form = "answer") -> LadderView:
         return ladder_summary(view)
 
     shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=lambda: ladder_answer(view, typed_path(folder)))
+    show_run(folder / PAGE, drawn, shown, answer=answer)
     return view

@@ -22,10 +22,12 @@ def report_matrix(run: Path, *, form: Form = "answer") -> MatrixView:
     compared = {name: view_of(read_journal(place / FILE), place.name) for name, place in begun.items()}
     view = matrix_view(record, compared, folder.absolute().name)
 
+    answer = matrix_answer(view, typed_path(folder))
+
     def drawn() -> str:
         from phpdyno.commands.matrix.render.page import render_matrix  # noqa: PLC0415 (jinja2 and plotly load slowly)
 
-        return render_matrix(view)
+        return render_matrix(view, answer)
 
     def told() -> RenderableType:
         from phpdyno.commands.matrix.render.terminal import matrix_summary  # noqa: PLC0415 (rich tables: not with --json)
@@ -33,5 +35,5 @@ def report_matrix(run: Path, *, form: Form = "answer") -> MatrixView:
         return matrix_summary(view)
 
     shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=lambda: matrix_answer(view, typed_path(folder)))
+    show_run(folder / PAGE, drawn, shown, answer=answer)
     return view

@@ -19,10 +19,12 @@ def report_sweep(run: Path, *, form: Form = "answer") -> SweepView:
     folder = folder_of(run)
     view = sweep_view(read_sweep(run), folder.absolute().name)
 
+    answer = measure_answer(view, typed_path(folder))
+
     def drawn() -> str:
         from phpdyno.commands.measure.render.page import render_sweep  # noqa: PLC0415 (jinja2 and plotly load slowly)
 
-        return render_sweep(view)
+        return render_sweep(view, answer)
 
     def told() -> RenderableType:
         from phpdyno.commands.measure.render.terminal import sweep_summary  # noqa: PLC0415 (rich tables: not with --json)
@@ -30,5 +32,5 @@ def report_sweep(run: Path, *, form: Form = "answer") -> SweepView:
         return sweep_summary(view)
 
     shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=lambda: measure_answer(view, typed_path(folder)))
+    show_run(folder / PAGE, drawn, shown, answer=answer)
     return view

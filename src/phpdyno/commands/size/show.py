@@ -25,21 +25,21 @@ def report_size(run: Path, *, form: Form = "answer") -> None:
         what = "this run was interrupted before it had an answer"
         raise DynoError(what, where=str(run), next_step=f"go on with it: phpdyno size --resume {run}")
 
-    def drawn() -> str:
-        from phpdyno.commands.size.render.page import render_size  # noqa: PLC0415 (jinja2 and plotly load slowly)
-
-        return render_size(found)
-
-    def told() -> RenderableType:
-        from phpdyno.commands.size.render.terminal import size_summary  # noqa: PLC0415 (rich tables: not with --json)
-
-        return size_summary(found)
-
     def answer() -> CommandAnswer:
         from phpdyno.commands.size.answer import size_answer  # noqa: PLC0415 (numpy)
         from phpdyno.commands.size.pool_file import BUNDLE  # noqa: PLC0415 (numpy)
 
         return size_answer(found, typed_path(folder), typed_path(folder / BUNDLE) if (folder / BUNDLE).is_dir() else "")
 
+    def drawn() -> str:
+        from phpdyno.commands.size.render.page import render_size  # noqa: PLC0415 (jinja2 and plotly load slowly)
+
+        return render_size(found, answer())
+
+    def told() -> RenderableType:
+        from phpdyno.commands.size.render.terminal import size_summary  # noqa: PLC0415 (rich tables: not with --json)
+
+        return size_summary(found)
+
     shown = {"answer": None, "details": told, "json": found}[form]
-    show_run(folder / PAGE, drawn, shown, answer=answer)
+    show_run(folder / PAGE, drawn, shown, answer=answer())

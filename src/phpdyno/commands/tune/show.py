@@ -17,10 +17,12 @@ def report_tune(run: Path, *, form: Form = "answer") -> TuneView:
     record = read_tune(run)
     view = tune_view(record, folder.absolute().name)
 
+    answer = tune_answer(record, typed_path(folder))
+
     def drawn() -> str:
         from phpdyno.commands.tune.render.page import render_tune  # noqa: PLC0415 (jinja2 and plotly load slowly)
 
-        return render_tune(view)
+        return render_tune(view, answer)
 
     def told() -> RenderableType:
         from phpdyno.commands.tune.render.terminal import tune_summary  # noqa: PLC0415 (rich tables: not with --json)
@@ -28,5 +30,5 @@ def report_tune(run: Path, *, form: Form = "answer") -> TuneView:
         return tune_summary(view)
 
     shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=lambda: tune_answer(record, typed_path(folder)))
+    show_run(folder / PAGE, drawn, shown, answer=answer)
     return view

@@ -10,6 +10,7 @@ from phpdyno.commands.compare.view.shape import RunView
 from phpdyno.commands.explain.render.page import FILTERS, TEMPLATES, inside, inside_figures
 from phpdyno.model.plan import Metric
 from phpdyno.report import words
+from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure
 
@@ -30,8 +31,8 @@ _FILTERS: Filters = {
 }
 
 
-def render_page(view: RunView) -> str:
-    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+def render_page(view: RunView, answer: CommandAnswer | None = None) -> str:
+    """The whole page as text, the answer first. About 5 MB, nearly all of it plotly.js."""
     figures = figures_of(view)
     return render_frame(
         "report.html.j2",
@@ -39,6 +40,7 @@ def render_page(view: RunView) -> str:
         packages=["phpdyno.commands.compare.render", TEMPLATES],
         filters={**_FILTERS, **FILTERS},
         warnings=view.preflight_warnings,
+        answer=answer,
         view=view,
         **inside(view.explained or ()),
         rows=row_words.ordered(view.rows),

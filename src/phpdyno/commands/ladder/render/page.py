@@ -2,6 +2,7 @@
 
 from phpdyno.commands.ladder.view import LadderView, standing
 from phpdyno.model.runs.tune import TunedRatio
+from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words
@@ -10,14 +11,15 @@ from phpdyno.report.strips import Strip, strips_of
 _FILTERS: Filters = {"ratio": ratio_words, "standing": standing}
 
 
-def render_ladder(view: LadderView) -> str:
-    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+def render_ladder(view: LadderView, answer: CommandAnswer | None = None) -> str:
+    """The whole page as text, the answer first. About 5 MB, nearly all of it plotly.js."""
     return render_frame(
         "ladder.html.j2",
         ladder_figures(view),
         packages=["phpdyno.commands.ladder.render"],
         filters=_FILTERS,
         warnings=view.warnings,
+        answer=answer,
         view=view,
     )
 

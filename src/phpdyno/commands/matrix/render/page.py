@@ -4,6 +4,7 @@ from phpdyno.commands.compare.view.words import tone
 from phpdyno.commands.matrix.view import MatrixView, cell_name, cell_words, decided_words, reasons, short_words, warmth
 from phpdyno.model.runs.matrix import Cell
 from phpdyno.model.runs.tune import TunedRatio
+from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words, span_words
@@ -12,8 +13,8 @@ from phpdyno.report.strips import Strip, strips_of
 _FILTERS: Filters = {"ratio": ratio_words, "span": span_words, "said": cell_words, "short": short_words, "warmth": warmth}
 
 
-def render_matrix(view: MatrixView) -> str:
-    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+def render_matrix(view: MatrixView, answer: CommandAnswer | None = None) -> str:
+    """The whole page as text, the answer first. About 5 MB, nearly all of it plotly.js."""
     by_place = {(each.profile, each.app): each for each in view.cells}
     rows = [(profile, [by_place[profile.name, app] for app in view.apps]) for profile in view.profiles]
     return render_frame(
@@ -22,6 +23,7 @@ def render_matrix(view: MatrixView) -> str:
         packages=["phpdyno.commands.matrix.render"],
         filters=_FILTERS,
         warnings=view.warnings,
+        answer=answer,
         view=view,
         rows=rows,
         reasons=reasons(view.cells),

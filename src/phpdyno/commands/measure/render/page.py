@@ -17,6 +17,7 @@ from phpdyno.commands.measure.view.words import (
     value_words,
     whole,
 )
+from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure
 from phpdyno.stats.visits import PERCENTS
@@ -37,14 +38,15 @@ _FILTERS: Filters = {
 }
 
 
-def render_sweep(view: SweepView) -> str:
-    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+def render_sweep(view: SweepView, answer: CommandAnswer | None = None) -> str:
+    """The whole page as text, the answer first. About 5 MB, nearly all of it plotly.js."""
     return render_frame(
         "sweep.html.j2",
         sweep_figures(view),
         packages=["phpdyno.commands.measure.render"],
         filters=_FILTERS,
         warnings=view.warnings,
+        answer=answer,
         view=view,
         arms=[(number, arm, [row for row in view.points if row.arm == arm.name]) for number, arm in enumerate(view.arms)],
         percents=PERCENTS,

@@ -6,6 +6,7 @@ from phpdyno.commands.tune.view import TuneView, left_out
 from phpdyno.commands.tune.words import STAGES, before_after, confirmed_words, part_words, settings_words, standing_words
 from phpdyno.model.notices import rest_of
 from phpdyno.model.runs.tune import TunedRatio
+from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.ratio_words import ratio_words
@@ -22,8 +23,8 @@ _FILTERS: Filters = {
 }
 
 
-def render_tune(view: TuneView) -> str:
-    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+def render_tune(view: TuneView, answer: CommandAnswer | None = None) -> str:
+    """The whole page as text, the answer first. About 5 MB, nearly all of it plotly.js."""
     found = view.found
     looked = [view.explained] if view.explained else []
     return render_frame(
@@ -33,6 +34,7 @@ def render_tune(view: TuneView) -> str:
         filters={**_FILTERS, **FILTERS},
         **inside(looked),
         warnings=view.warnings,
+        answer=answer,
         view=view,
         found=found,
         refused=left_out(found.changes),
