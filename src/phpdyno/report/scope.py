@@ -114,7 +114,7 @@ def scope_of(app: str, workload: Workload, arms: Sequence[Arm], host: HostFacts 
     builds = _builds([arm.php for arm in arms])
     machine = f"{host.cpu_model}, {count(host.cores, 'core')}, Linux {host.kernel}" if host else "not recorded"
     mix = f"{app}, {count(len(workload.targets), 'target')}"
-    return f"This host ({machine}), this mix ({mix}), these builds ({builds}), seed {seed}; nothing is claimed beyond."
+    return f"This host ({machine}), this mix ({mix}), these builds ({builds}), seed {seed}; it says nothing about others."
 
 
 def host_in_words(host: HostFacts | None) -> str:

@@ -11,8 +11,8 @@ from phpdyno.stats.comparison.judge import judge, margin_log
 from phpdyno.stats.comparison.sequence import MIXTURE, Interval, contrast
 from phpdyno.tuning.factors import Entry, Factor, entry
 
-HELPED = "it stays: the screening showed that it helps, and this is open"
-LOOKS = "it stays: the whole is confirmed, and of its parts this looks to carry it"
+HELPED = "kept: helped in the screening; the final check is open"
+LOOKS = "kept: the whole is proved, and this part looks to carry it"
 LogRatios = Mapping[int, float]
 """One arm against the control, by block."""
 
@@ -97,10 +97,10 @@ def _looks(part: WinnerPart) -> float:
 
 def _part(trial: Trial, alpha: float, margin: float, mixture: float, *, helped: bool) -> WinnerPart:
     if trial.invalid:
-        return WinnerPart(trial.factor, None, "invalid", "", True, f"it stays: without it {trial.invalid}")
+        return WinnerPart(trial.factor, None, "invalid", "", True, f"kept: without it {trial.invalid}")
     seen = contrast(trial.whole, trial.without, alpha, mixture)
     if seen is None:
-        reason = HELPED if helped else "reverted: there was no time to look at it"
+        reason = HELPED if helped else "dropped: no time to check it"
         return WinnerPart(trial.factor, None, "inconclusive", "", helped, reason)
     kind, relevance = judge(seen, margin)
     if kind == "inconclusive" and helped:
@@ -111,11 +111,11 @@ def _part(trial: Trial, alpha: float, margin: float, mixture: float, *, helped: 
 
 def _reason(kind: VerdictKind, relevance: Relevance) -> str:
     if kind == "improved":
-        return "reverted: what it adds is less than the margin" if relevance == "not relevant" else "it stays: it adds to the rest"
+        return "dropped: it adds less than the margin" if relevance == "not relevant" else "kept: it adds to the rest"
     words: dict[VerdictKind, str] = {
-        "regressed": "reverted: the rest is better without it",
-        "equivalent": "reverted: the rest is as good without it",
-        "inconclusive": "reverted: that it adds anything was not shown",
+        "regressed": "dropped: the rest is better without it",
+        "equivalent": "dropped: the rest is as good without it",
+        "inconclusive": "dropped: no measurable benefit",
         "improved": "",
         "invalid": "",
     }

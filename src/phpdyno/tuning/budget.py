@@ -286,21 +286,19 @@ def _enough(budget_s: float, wanted: BudgetRequest, costs: Costs) -> int | None:
 
 
 def _sentence(wanted: BudgetRequest, stages: Sequence[StagePlan], screen: ScreenPlan) -> str:
-    """What the user is told: `screening 14 knobs in 31 rows of 3 blocks (6 min) decides 1.8% each;
+    """What the user is told: `screening 14 settings (6 min; detects effects of 1.8 % or more);
     racing the best ...`."""
-    rows = _counted(len(screen.design.rows), "row")
-    knobs, blocks = _counted(len(wanted.factors), "knob"), _counted(screen.blocks, "block")
-    apart = {3: ", where what one does is mixed with what two others do together", 4: "", 5: ", interactions told apart"}
-    text = f"screening {knobs} in {rows} of {blocks} ({_time(screen.took_s)}) decides {screen.decidable:.1%} each"
-    text += apart[screen.design.resolution]
-    judging: dict[StageName, str] = {"race": "racing the best", "confirm": "confirming the winner", "ablate": "taking it apart"}
-    others: dict[StageName, str] = {"numeric": "choosing numbers", "throughput": "deciding on pool and web server"}
+    apart = {3: ", where one effect is mixed with those of two others together", 4: "", 5: ", interactions told apart"}
+    text = f"screening {_counted(len(wanted.factors), 'setting')} ({_time(screen.took_s)}; "
+    text += f"detects effects of {_percent(screen.decidable)} or more{apart[screen.design.resolution]})"
+    judging: dict[StageName, str] = {"race": "racing the best", "confirm": "confirming the winner", "ablate": "checking its parts"}
+    others: dict[StageName, str] = {"numeric": "tuning numbers", "throughput": "pool and web server"}
     for each in stages:
         if each.name in judging:
-            said = "may decide nothing" if each.decidable is None else f"decides {each.decidable:.1%}"
-            text += f"; {judging[each.name]} ({_time(each.seconds)}) {said}"
+            said = "may detect nothing" if each.decidable is None else f"detects {_percent(each.decidable)}"
+            text += f"; {judging[each.name]} ({_time(each.seconds)}; {said})"
         elif each.name in others:
-            text += f"; {others[each.name]} gets {_time(each.seconds)}"
+            text += f"; {others[each.name]} ({_time(each.seconds)})"
     return text
 
 
@@ -308,14 +306,18 @@ def _left_out(wanted: BudgetRequest, less: BudgetRequest) -> str:
     """What there is no time for, to be said behind the plan."""
     said = []
     if len(less.factors) < len(wanted.factors):
-        said.append(_counted(len(wanted.factors) - len(less.factors), "more knob"))
+        said.append(_counted(len(wanted.factors) - len(less.factors), "more setting"))
     if any(one < other for one, other in zip(less.factors, wanted.factors, strict=False)):
-        said.append("more values of each in the screening")
+        said.append("other values")
     if wanted.numeric and not less.numeric:
-        said.append("a search for numbers")
+        said.append("numeric tuning")
     if wanted.throughput and not less.throughput:
-        said.append("pool and web server, unless something is left over")
-    return f"; no time for {', '.join(said)}" if said else ""
+        said.append("pool and web server")
+    return f". Skipped for lack of time: {', '.join(said)}" if said else ""
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.1f} %"
 
 
 def _fraction(effect: float) -> float:

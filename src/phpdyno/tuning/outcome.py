@@ -71,9 +71,9 @@ def race_found(
 
 
 def all_stay(parts: Sequence[PartFound], why: str) -> tuple[PartFound, ...]:
-    """Parts of a winner that is adopted whole: those that were to be reverted stay, because what
+    """Parts of a winner that is adopted whole: those that were to be dropped stay, because what
     would be left was not adopted."""
-    reason = f"it stays: what is left without the reverted parts was not adopted ({why})"
+    reason = f"kept: what is left without the dropped parts was not adopted ({why})"
     return tuple(each if each.kept else structs.replace(each, kept=True, reason=reason) for each in parts)
 
 

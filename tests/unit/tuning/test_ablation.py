@@ -53,7 +53,7 @@ def test_a_part_stays_when_it_carries_its_weight(
 def test_a_part_of_which_nothing_was_shown_is_reverted() -> None:
     found = part_of(0.03, blocks=4)
     assert (found.kind, found.kept, settled(found)) == ("inconclusive", False, False)
-    assert "not shown" in found.reason
+    assert "no measurable benefit" in found.reason
 
 
 def test_a_part_that_nobody_looked_at_is_reverted() -> None:
@@ -64,7 +64,7 @@ def test_a_part_that_nobody_looked_at_is_reverted() -> None:
 
 def test_a_part_that_the_rest_cannot_do_without_stays() -> None:
     (found,) = ablate([Trial(1, series(0.1, 9, 1), {}, "php-fpm does not start")], alpha=0.05, margin=0.01)
-    assert (found.kept, found.reason, settled(found)) == (True, "it stays: without it php-fpm does not start", True)
+    assert (found.kept, found.reason, settled(found)) == (True, "kept: without it php-fpm does not start", True)
 
 
 def test_a_draw_of_the_control_is_nobodys_contribution() -> None:

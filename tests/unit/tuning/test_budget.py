@@ -37,10 +37,10 @@ def test_a_quarter_of_an_hour_screens_ten_knobs() -> None:
 
 def test_the_sentence_says_what_each_stage_decides() -> None:
     plan = plan_budget(QUARTER_S, structs.replace(WANTED, numeric=True, throughput=True), COSTS)
-    assert plan.sentence.startswith("screening 10 knobs in ")
-    assert f"decides {plan.screen.decidable:.1%} each" in plan.sentence
-    judging = ("racing the best", "confirming the winner", "taking it apart")
-    for words in (*judging, "choosing numbers gets", "deciding on pool and web server gets"):
+    assert plan.sentence.startswith("screening 10 settings (")
+    assert f"detects effects of {100 * plan.screen.decidable:.1f} % or more" in plan.sentence
+    judging = ("racing the best", "confirming the winner", "checking its parts")
+    for words in (*judging, "tuning numbers (", "pool and web server ("):
         assert words in plan.sentence
     assert "\n" not in plan.sentence
 
@@ -82,8 +82,8 @@ def test_a_short_budget_looks_at_what_promises_most() -> None:
     assert not short.wanted.numeric
     assert not short.wanted.throughput
     assert short.seconds("numeric") == short.seconds("throughput") == 0.0
-    assert short.sentence.endswith("a search for numbers, pool and web server, unless something is left over")
-    assert "more values of each in the screening" in short.sentence
+    assert short.sentence.endswith("numeric tuning, pool and web server")
+    assert "other values" in short.sentence
 
 
 def test_less_and_less_is_wanted_until_three_knobs_are_left() -> None:

@@ -5,9 +5,9 @@ from phpdyno.tuning.outcome import all_stay
 
 
 def test_parts_of_a_winner_that_is_adopted_whole_all_stay() -> None:
-    stays = PartFound("a=1", {"ini.a": "1"}, TunedRatio(1.2, 1.1, 1.3), kept=True, reason="it stays: it adds to the rest")
-    gone = PartFound("b=1", {"ini.b": "1"}, None, kept=False, reason="reverted: there was no time to look at it")
+    stays = PartFound("a=1", {"ini.a": "1"}, TunedRatio(1.2, 1.1, 1.3), kept=True, reason="kept: it adds to the rest")
+    gone = PartFound("b=1", {"ini.b": "1"}, None, kept=False, reason="dropped: no time to check it")
     first, second = all_stay((stays, gone), "its interval reaches below 1")
     assert first == stays
     assert second.kept
-    assert second.reason == "it stays: what is left without the reverted parts was not adopted (its interval reaches below 1)"
+    assert second.reason == "kept: what is left without the dropped parts was not adopted (its interval reaches below 1)"

@@ -38,7 +38,7 @@ class RequestOptions:
 
     from_log: Annotated[
         Path | None,
-        Parameter(show_default=False, help="ask what an access log of yours holds (combined format or JSON, .gz too): its GET requests"),
+        Parameter(show_default=False, help="replay GET requests from an access log (combined or JSON, optionally .gz)"),
     ] = None
     log_host: Annotated[
         str | None, Parameter(show_default=False, help="with --from-log: the host to keep; default: the most frequent one")

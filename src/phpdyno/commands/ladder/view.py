@@ -87,7 +87,7 @@ def ladder_view(record: LadderRecord, measured: MeasuredSteps, knobs: MeasuredSt
 
 
 def step_words(found: StepFound) -> str:
-    """`pgo on o2: 1.058 (1.041 to 1.076): it earns its place; 1.069 (1.047 to 1.091) in all`."""
+    """`pgo on o2: 1.058 (1.041 to 1.076): keep; 1.069 (1.047 to 1.091) in all`."""
     step = found.step
     if found.kind == "invalid":
         return f"{step.name} on {step.on}: no number ({found.reason})"
@@ -98,10 +98,10 @@ def step_words(found: StepFound) -> str:
 def standing(found: StepFound) -> str:
     """Whether a step earns its place, and why not."""
     if found.earned:
-        return "it earns its place" if found.relevance == "relevant" else "it earns its place, how much is open"
+        return "keep" if found.relevance == "relevant" else "keep, how much it brings is open"
     match found.kind:
         case "improved":
-            return "it helps, and less than matters"
+            return "real, but below the margin"
         case "regressed":
             return "it hurts"
         case "equivalent":
@@ -118,8 +118,8 @@ def outcome_words(steps: Sequence[StepFound], confidence: float) -> str:
     if best is None:
         return "Outcome: no step is certainly better than the PHP that is there."
     earned = [each.step.name for each in steps if each.earned]
-    climb = f"; steps that earned their place: {', '.join(earned)}" if earned else ""
+    climb = f"; steps to keep: {', '.join(earned)}" if earned else ""
     others = [f"{each.step.name} ({'no number' if each.kind == 'invalid' else standing(each)})" for each in steps if not each.earned]
-    tried = f"; tried, and did not: {', '.join(others)}" if others else ""
+    tried = f"; not kept: {', '.join(others)}" if others else ""
     said = f"{ratio_words(best.total)} times less CPU per request than the stock PHP, {percent(confidence)} CI"
     return f"Outcome: {best.step.name}: {said}{climb}{tried}."

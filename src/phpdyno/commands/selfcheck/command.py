@@ -73,7 +73,7 @@ def table(view: ChecksView) -> Group:
     )
     parts.append(Text("The target never is judged by the count: no interval can show it."))
     if view.host:
-        parts.append(inert(f"Scope: {view.host}; PHP {view.php}; nothing is claimed beyond."))
+        parts.append(inert(f"Scope: {view.host}; PHP {view.php}; it says nothing about others."))
     parts.append(Text(f"Measured {view.measured}."))
     parts += [inert(f"Warning: {text}.", "yellow") for text in view.warnings]
     if view.planted:

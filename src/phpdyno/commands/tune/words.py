@@ -50,7 +50,7 @@ def _evidence(found: Confirmed, ratio: TunedRatio) -> str:
 
 
 def part_words(part: PartFound) -> str:
-    """What a part adds: `1.021 (1.008 to 1.034): it stays: it adds to the rest`."""
+    """What a part adds: `1.021 (1.008 to 1.034): kept: it adds to the rest`."""
     return f"{ratio_words(part.ratio)}: {part.reason}"
 
 

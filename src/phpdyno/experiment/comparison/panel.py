@@ -319,7 +319,7 @@ class PanelRunner:
                 if count > 1:
                     # Memory or huge pages for one may be there, and not for several: no fault of
                     # the arm's.
-                    self.log.incident(failure.arm.name, f"{count} crews do not start at once", failure.what)
+                    self.log.incident(failure.arm.name, f"{count} sets of instances do not start at once", failure.what)
                     self._at_once = count = 1
                 elif drawn:
                     # Where there is no room for all, the last one fails. The control comes first

@@ -82,13 +82,13 @@ FOUND = Found(
     numbers=(NumberTried({"ini.opcache.jit_buffer_size": "96M"}, TunedRatio(1.001, None, None, 3)),),
     confirmations=(confirmed(),),
     parts=(
-        PartFound("ini.opcache.jit=tracing", JIT, TunedRatio(1.062, 1.05, 1.07, 12), kept=True, reason="it stays: it adds to the rest"),
+        PartFound("ini.opcache.jit=tracing", JIT, TunedRatio(1.062, 1.05, 1.07, 12), kept=True, reason="kept: it adds to the rest"),
         PartFound(
             "ini.opcache.validate_timestamps=0",
             STAMPS,
             TunedRatio(1.012, 1.002, 1.022, 12),
             kept=True,
-            reason="it stays: it adds to the rest",
+            reason="kept: it adds to the rest",
         ),
     ),
     ladder=(

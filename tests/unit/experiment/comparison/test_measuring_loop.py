@@ -200,7 +200,7 @@ def test_crews_that_do_not_start_at_once_are_started_one_by_one(tmp_path: Path, 
     assert asked == [8, 2, 2, 2]
     (incident,) = [record for record in records if isinstance(record, Incident)]
     # Whichever of them was started last.
-    assert incident.kind == "4 crews do not start at once"
+    assert incident.kind == "4 sets of instances do not start at once"
     assert incident.arm in {AA.name, THREE.control.name}
     assert [record.block for record in records if isinstance(record, BlockDone)] == [0, 1, 2]
 

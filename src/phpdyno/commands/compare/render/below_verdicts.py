@@ -160,7 +160,7 @@ def _exclusions(view: RunView) -> list[RenderableType]:
     blocks: dict[tuple[int, str], int] = {}
     for each in view.exclusions:
         blocks[each.block, each.reason] = blocks.get((each.block, each.reason), 0) + 1
-    said = f"{count(len(view.exclusions), 'observation')} excluded for a covariate declared beforehand, none for being slow:"
+    said = f"{count(len(view.exclusions), 'observation')} discarded by a rule fixed in advance, none for being slow:"
     shown = [f"  block {block + 1}: {reason} ({count(number, 'treatment')})" for (block, reason), number in blocks.items()]
     if len(shown) > _MOST_EXCLUSIONS:
         shown = [*shown[: _MOST_EXCLUSIONS - 1], f"  and {len(shown) - _MOST_EXCLUSIONS + 1} more, listed on the page"]

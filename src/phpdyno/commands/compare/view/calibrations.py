@@ -108,7 +108,7 @@ def _instance_sets(found: Calibrated) -> str:
     if found.sigma_start > 0:
         start += f", and moves an instance by {_two_digits(found.sigma_start)} (one standard deviation)"
     if found.alive > 1:
-        return f"{found.alive} crews at a time, each for one block, because starting them together is cheaper; {start}"
+        return f"{found.alive} sets of instances at a time, each for one block, because starting them together is cheaper; {start}"
     return f"started anew for every block; {start}"
 
 

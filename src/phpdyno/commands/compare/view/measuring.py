@@ -60,8 +60,8 @@ class CalibrationRow(Struct, frozen=True):
             "not forecast."
         ),
     ]
-    alive: Annotated[int, says("Crews of instances that are started at once.")]
-    crews: Annotated[str, says("Crews kept alive or restarts, and why, in words.")]
+    alive: Annotated[int, says("Sets of instances that are started at once.")]
+    crews: Annotated[str, says("Whether sets of instances are kept alive or started anew, and why, in words.")]
     note: Annotated[str, says("What the runner said before the first block.")]
     allan: Annotated[tuple[AllanRow, ...], says("Allan curve of the control. Empty where the slot length was given.")]
     aa: Annotated[AaRow | None, says("The A/A blocks. Null without any.")]

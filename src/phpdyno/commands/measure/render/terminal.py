@@ -182,7 +182,7 @@ def _exclusions(view: SweepView) -> list[RenderableType]:
     left_out = [row for row in view.visits if row.excluded]
     if not left_out:
         return []
-    said = f"{count(len(left_out), 'visit')} excluded for a covariate declared beforehand, none for being slow:"
+    said = f"{count(len(left_out), 'visit')} discarded by a rule fixed in advance, none for being slow:"
     shown = [
         f"  {row.arm}, {'open loop' if row.open_share else f'c = {row.concurrency}'}, round {row.round}: {row.excluded}" for row in left_out
     ]

@@ -317,6 +317,6 @@ def _repeat(view: StudyView) -> list[str]:
     metrics = " and ".join(dict.fromkeys([*(METRIC[each.metric] for each in view.comparisons), *swept]))
     said = (
         f"`phpdyno study {plain(view.file)}` measures it again ({metrics}). The figures hold for this host, these builds and "
-        f"these requests; nothing is claimed beyond.{scaled}"
+        f"these requests, and say nothing about others.{scaled}"
     )
     return ["## Repeat it", said]

@@ -77,7 +77,7 @@ def _screening(found: Found) -> list[RenderableType]:
         (inert(each.name), Text(ratio_words(each.ratio)), Text(standing_words(each), style=_STYLES.get(each.standing, "")))
         for each in shape.effects
     ]
-    title = f"Screened in {count(shape.rows, 'row')} of {count(shape.blocks, 'block')}: control / with it, over all that the others are at"
+    title = f"Screened in {count(shape.rows, 'row')} of {count(shape.blocks, 'block')}: average effect of each setting (control / with it)"
     held = _table(title, ("change", "ratio", ""), rows)
     return [
         *held,

@@ -108,7 +108,7 @@ class ProofStage:
         batches = run_batches(measurer, stage, made, known=self._known, first=first, until_s=time.until_s, still_open=still_open, aa=True)
         found = _confirmed(chosen.name, chosen.settings, batches, judging)
         if whole is not None and found.decision == "adopted" and _too_much_lost(judging, batches, whole.name, chosen.name):
-            reason = "what was reverted adds up to more than the margin"
+            reason = "what was dropped adds up to more than the margin"
             found = structs.replace(found, decision="not adopted", reason=reason)
         if steps:
             rungs = [(each, _interval(judging, batches, each.name)) for each in (*steps, chosen)]

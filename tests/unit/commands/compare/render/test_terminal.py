@@ -107,7 +107,7 @@ def test_the_whole_protocol_is_told() -> None:
         "42 blocks fit in the budget of 5 min",
         "Carry-over: the effect in shorter and longer slots:",
         "they differ: see the warning below",
-        "2 observations excluded for a covariate declared beforehand, none for being slow:",
+        "2 observations discarded by a rule fixed in advance, none for being slow:",
         "block 10: steal 21.0% (2 treatments)",
         "at most 21 %; the generator late for at most 5 %",
     ):
@@ -125,5 +125,5 @@ def test_each_metric_has_a_scale_of_its_own() -> None:
 def test_many_excluded_blocks_are_cut_short() -> None:
     done = [block for number in range(12) for block in blocks({JIT.name: 1.07}, 1, first=number, stolen=number)]
     text = shown([*opening(plan(JIT)), *done])
-    assert "12 observations excluded" in text
+    assert "12 observations discarded" in text
     assert "and 7 more, listed on the page" in text

@@ -177,6 +177,6 @@ def test_the_mixture_of_the_calibration_sets_the_least_number_of_blocks() -> Non
 
 
 def test_crews_and_pairs_in_words() -> None:
-    assert row(calibrated(MADE)).crews.startswith("3 crews at a time, each for one block")
+    assert row(calibrated(MADE)).crews.startswith("3 sets of instances at a time, each for one block")
     assert row(replace(calibrated(MADE), alive=1)).crews.startswith("started anew for every block; ")
     assert [pairs_of({}), pairs_of({"a": 1}), pairs_of({"a": 6, "b": 30})] == ["0 pairs", "1 pair", "6 to 30 pairs"]

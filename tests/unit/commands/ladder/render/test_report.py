@@ -33,12 +33,12 @@ def shown(width: int) -> str:
 def test_each_step_says_what_it_stands_on_and_whether_it_earns_its_place() -> None:
     said = view().sentences
     assert said[0].startswith("o2 on stock: 1.0")
-    assert any(line.startswith("pgo on o2: 1.0") and ": it earns its place; 1.0" in line for line in said)
+    assert any(line.startswith("pgo on o2: 1.0") and ": keep; 1.0" in line for line in said)
     assert "lto on o2: no number (compiling lto failed: internal compiler error)" in said
     assert any(line.startswith("JIT and huge pages on JIT: ") and "no effect that matters" in line for line in said)
-    assert "earned their place: pgo, pgo+bolt, JIT, JIT and preloading; tried, and did not: " in said[-1]
+    assert "steps to keep: pgo, pgo+bolt, JIT, JIT and preloading; not kept: " in said[-1]
     # What was tried is named with what came of it, wherever only the last line is read.
-    tried = said[-1].partition("did not: ")[2]
+    tried = said[-1].partition("not kept: ")[2]
     assert [each.partition(" (")[0] for each in tried.rstrip(".").split("), ")] == [
         "o2",
         "lto",
@@ -75,7 +75,7 @@ def test_a_ladder_whose_knobs_are_missing_is_unfinished() -> None:
 def test_the_terminal_shows_every_step_and_ends_with_the_outcome(width: int) -> None:
     said = shown(width)
     words = " ".join(said.split())
-    for name in ("o2", "lto", "pgo+bolt", "huge text pages", "JIT", "earns its place"):
+    for name in ("o2", "lto", "pgo+bolt", "huge text pages", "JIT", ") keep"):
         assert name in words, name
     assert max(map(len, said.splitlines())) <= width
     assert "Outcome: " in words[-400:]
@@ -121,9 +121,9 @@ def test_the_page_says_of_each_binary_what_bolt_changed_and_what_it_could_not_re
 @pytest.mark.parametrize(
     ("kind", "relevance", "earned", "reason", "words"),
     [
-        ("improved", "relevant", True, "", "it earns its place"),
-        ("improved", "relevance open", True, "", "it earns its place, how much is open"),
-        ("improved", "not relevant", False, "", "it helps, and less than matters"),
+        ("improved", "relevant", True, "", "keep"),
+        ("improved", "relevance open", True, "", "keep, how much it brings is open"),
+        ("improved", "not relevant", False, "", "real, but below the margin"),
         ("regressed", "relevant", False, "", "it hurts"),
         ("equivalent", "", False, "", "no effect that matters"),
         ("inconclusive", "", False, "there was no time for it", "there was no time for it"),

@@ -85,7 +85,7 @@ def test_all_is_told() -> None:
         "host: load average 1.4: something else is running",
         "default, c = 50: failed: 15 of ",
         "(10 wrong_status (502), 5 timed_out)",
-        "2 visits excluded for a covariate declared beforehand, none for being slow:",
+        "2 visits discarded by a rule fixed in advance, none for being slow:",
         "default, c = 3, round 2: steal 12.0%",
         "nothing is full at c = 1",
         "PHP's CPU is the limit (figures of c = 50)",
