@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from phpdyno.commands.tune.words import BETTER
 from phpdyno.journal.tune import TuneRecord
+from phpdyno.knobs.catalogue import knob_for
 from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio
 from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
@@ -102,10 +103,11 @@ def _table(found: Found, goal: Goal, room: int) -> AnswerTable | None:
     kept = sorted(
         (name for name, part in parts.items() if part.kept), key=lambda name: -_gain(effects.get(name), parts[name])
     ) or _whole_of(found)
-    rows = [_row(name, effects.get(name), parts.get(name), goal, kept=True) for name in kept]
+    names = {name: short_name(name, found.settings) for name in (*kept, *effects)}
+    rows = [_row(names[name], effects.get(name), parts.get(name), goal, kept=True) for name in kept]
     others = [each for each in effects.values() if each.name not in kept]
     shown = others if len(rows) + len(others) <= room else others[: max(0, room - len(rows) - 1)]
-    rows += [_row(each.name, each, parts.get(each.name), goal, kept=False) for each in shown]
+    rows += [_row(names[each.name], each, parts.get(each.name), goal, kept=False) for each in shown]
     if not rows:
         return None
     left = others[len(shown) :]
@@ -130,12 +132,18 @@ def _row(name: str, effect: ChangeEffect | None, part: PartFound | None, goal: G
     helps = [each for each in (effect.ratio if effect else None, part.ratio if part else None) if each and each.low and each.low > 1]
     weak = kept and part is not None and len(helps) < (effect is not None) + 1
     decision = (WEAK if weak else KEEP) if kept else DROP
-    return TableLine((short_name(name), signed(None if ratio is None else _change(ratio, goal)), decision), "good" if kept else "none")
+    return TableLine((name, signed(None if ratio is None else _change(ratio, goal)), decision), "good" if kept else "none")
 
 
-def short_name(change: str) -> str:
-    """A change without the prefix that every php.ini setting has."""
-    return change.removeprefix("ini.")
+def short_name(change: str, settings: Mapping[str, str]) -> str:
+    """A change without the prefix that every php.ini setting has; one of the host with the value
+    that was adopted (`settings`), since several share reserved pages, and what that takes."""
+    name, _, value = change.partition("=")
+    value = settings.get(name, value)
+    reserved_kib = knob_for(name).price_kib(value) if name.startswith("os.") and value else None
+    if reserved_kib is None:
+        return change.removeprefix("ini.")
+    return f"{name.removeprefix('os.')}={value} (reserves {reserved_kib / 1024:.0f} MiB)"
 
 
 def _not_tested(found: Found) -> tuple[str, ...]:

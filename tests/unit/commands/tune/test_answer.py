@@ -4,6 +4,8 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.tune.answer import tune_answer
+from phpdyno.commands.tune.render.page import render_tune
+from phpdyno.commands.tune.view import tune_view
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.runs.tune import ChangeEffect, Found, PartFound, Screening, TunedRatio
 from phpdyno.report.answer.shape import MOST_LINES, Standing
@@ -88,3 +90,20 @@ def test_where_nothing_is_adopted_it_says_so_and_offers_no_bundle(made: TuneReco
 def test_a_control_that_differs_from_itself_is_not_called_fine() -> None:
     found = structs.replace(FOUND, confirmations=(confirmed(aa=TunedRatio(1.03, 1.01, 1.05, 6)),))
     assert tune_answer(record(found), RUN).notes[-1].endswith("it should be 0: trust no small effect of this run")
+
+
+def test_reserved_pages_have_one_number_and_their_price() -> None:
+    effect = ChangeEffect("os.vm.nr_hugepages=66", "helps", TunedRatio(1.02, 1.01, 1.03))
+    part = PartFound("os.vm.nr_hugepages=66", {"os.vm.nr_hugepages": "66"}, TunedRatio(1.02, 1.01, 1.03, 5), kept=True, reason="")
+    found = structs.replace(
+        FOUND, screening=Screening(2, 4, 5, 4, 0.015, effects=(effect,)), parts=(part,), settings={**JIT, "os.vm.nr_hugepages": "98"}
+    )
+    answer = tune_answer(record(found), RUN)
+    assert answer.table is not None
+    assert answer.table.rows[0].cells[0] == "vm.nr_hugepages=98 (reserves 196 MiB)"
+
+
+def test_what_was_taken_apart_is_not_called_adopted_on_the_page() -> None:
+    page = render_tune(tune_view(record(wordpress()), "run"))
+    assert page.count("proved as a whole, then taken apart") == 1
+    assert page.count('<p class="muted">adopted</p>') == 1
