@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from phpdyno.model.inside.explained import Explained, Figure, SectionKey
+from phpdyno.report.answer.shape import MOST_LINES
 from phpdyno.servers.programs.finding import find_program
 from tests.integration.commands.test_doctor import programs_but
 from tests.support.optional import needs
@@ -64,8 +65,11 @@ def test_the_same_arm_twice_agrees(tmp_path: Path) -> None:
 
 
 def test_opcache_off_costs_php_and_brings_the_calls_back_that_load_scripts(tmp_path: Path) -> None:
-    answer = phpdyno("explain", "hello", "ini.opcache.enable=0", "--budget", "12s", *SHALLOW, "--runs", tmp_path)
+    answer = phpdyno("explain", "hello", "ini.opcache.enable=0", "--budget", "12s", *SHALLOW, "--verbose", "--runs", tmp_path)
     assert answer.returncode == 0, answer.stderr
+    screen = phpdyno("report", the_run(tmp_path)).stdout.splitlines()
+    assert len(screen) <= MOST_LINES
+    assert screen[1].startswith("RESULT  what changed most: CPU of PHP")
     said = " ".join(answer.stdout.split())
     assert "A: default B: ini.opcache.enable=0" in said
     assert "(nearly) gone in default: " in said
@@ -282,7 +286,7 @@ def test_a_comparison_looks_inside_its_treatment_afterwards_goes_on_with_it_and_
     assert wait_for_no_traces() == []
     run = the_run(runs)
     assert f"--resume {run}" in errors
-    answer = phpdyno("compare", "--resume", run)
+    answer = phpdyno("compare", "--resume", run, "--verbose")
     assert answer.returncode == 0, answer.stderr
     assert "looking inside ini.opcache.enable=0, which takes about two minutes, outside the budget" in answer.stderr
     said = " ".join(answer.stdout.split())
@@ -290,7 +294,7 @@ def test_a_comparison_looks_inside_its_treatment_afterwards_goes_on_with_it_and_
     assert "what changed most: CPU of PHP" in said
     # The verdict still comes last.
     assert "ini.opcache.enable=0: " in said.rpartition("what changed most")[2]
-    assert phpdyno("report", run).stdout == answer.stdout
+    assert phpdyno("report", run, "--verbose").stdout == answer.stdout
     assert "explain-0-wall" in (run / "report.html").read_text()
     refused = phpdyno("compare", "--resume", run)
     assert "this run is finished" in fault_of(refused.stderr)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import aa_of, label, ordered, tone, waiting
+from phpdyno.commands.explain.words import answer as inside_words
 from phpdyno.model.notices import first_of
 from phpdyno.model.plan import Metric, Unit
 from phpdyno.model.verdict import VerdictKind
@@ -31,7 +32,7 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
         result=result,
         standing=standing,
         beside=_beside(rows[0]) if len(rows) == 1 else (),
-        notes=(*first_of(view.preflight_warnings)[:2], *_warnings(rows), *_noise(view, rows), SCOPE),
+        notes=(*first_of(view.preflight_warnings)[:2], *_warnings(rows), *_noise(view, rows), *_inside(view), SCOPE),
         next=next_of(view.command, view.outcome, run),
     )
     if len(rows) < 2:
@@ -124,6 +125,12 @@ def _cell(row: Row, *, mixed: bool) -> str:
 def _warnings(rows: Sequence[Row]) -> list[str]:
     told = list(dict.fromkeys(f"Warning: {each}" for row in rows for each in row.warnings))
     return told[:2] if len(told) < 3 else [*told[:1], f"{len(told) - 1} more warnings: --verbose"]
+
+
+def _inside(view: RunView) -> list[str]:
+    """What `--explain` found to have changed most."""
+    looked = [(each.treatment, each.found) for each in view.explained or () if each.found is not None]
+    return [f"Inside {name}: {inside_words(found)[-1]}" for name, found in looked[:1]]
 
 
 def _noise(view: RunView, rows: Sequence[Row]) -> tuple[str, ...]:

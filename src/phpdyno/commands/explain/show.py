@@ -4,7 +4,8 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run
+from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run, typed_path
+from phpdyno.commands.explain.answer import explain_answer
 from phpdyno.journal.explained import read_explained
 from phpdyno.model.inside.explained import Explained
 
@@ -25,5 +26,6 @@ def report_explained(run: Path, *, form: Form = "answer") -> Explained:
 
         return explained_summary(record.found)
 
-    show_run(folder / PAGE, drawn, record.found if form == "json" else told)
+    shown = {"answer": None, "details": told, "json": record.found}[form]
+    show_run(folder / PAGE, drawn, shown, answer=explain_answer(record.found, typed_path(folder)))
     return record.found

@@ -61,6 +61,10 @@ class CommandAnswer(Struct, frozen=True):
             answer = structs.replace(self, notes=tuple(notes))
         return answer
 
+    def with_beside(self, beside: tuple[str, ...]) -> "CommandAnswer":
+        """The same with these lines below the result."""
+        return structs.replace(self, beside=beside)
+
     def with_table(self, table: AnswerTable | None) -> "CommandAnswer":
         """The same with a table."""
         return structs.replace(self, table=table)
