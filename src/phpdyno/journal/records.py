@@ -3,6 +3,7 @@ newer than its own."""
 
 from msgspec import Struct
 
+from phpdyno.model.answered import AnswerCount
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.inside.explained import Explained
 from phpdyno.model.inside.reach import Reached
@@ -71,6 +72,14 @@ class TargetAnswer(Struct, frozen=True):
     body_bytes: int
     masked_fraction: float
     compared: str
+
+
+class AnswersUnderLoad(Struct, frozen=True, tag="answered"):
+    """What the arms answered while they were driven, by arm, since the last such line. There is
+    none in journals of before bodies were compared under load."""
+
+    block: int
+    arms: dict[str, AnswerCount]
 
 
 class Proved(Struct, frozen=True, tag="facts"):
@@ -198,6 +207,7 @@ Record = (
     | Preflight
     | ReachedFor
     | Answers
+    | AnswersUnderLoad
     | Proved
     | Calibrated
     | CarriedOver

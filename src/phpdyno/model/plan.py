@@ -177,6 +177,11 @@ class Plan(Struct, frozen=True):
                 found.append(Panel(metric, control, arms, self.loaded_concurrency if loaded else self.concurrency))
         return tuple(found)
 
+    def control_of(self, treatment: str) -> Arm:
+        """The control that a treatment is held against."""
+        loaded = self.metric_of(treatment) == "throughput" and self.loaded_control is not None
+        return self.loaded_control if loaded and self.loaded_control is not None else self.control
+
     @property
     def alpha(self) -> float:
         """Error probability of one treatment's interval: Bonferroni over the treatments, fixed

@@ -9,6 +9,7 @@ from msgspec import Struct
 from phpdyno.drive.driver import Response
 from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.first_requests import make_first_requests
+from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed
 from phpdyno.experiment.common.warm_up import CAP_S, Warm, warm_up
@@ -16,13 +17,16 @@ from phpdyno.experiment.comparison.findings import Findings
 from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.schedule import draw_order
 from phpdyno.host.cores import Cores
-from phpdyno.journal.records import Answers, Proved
+from phpdyno.journal.records import Answers, AnswersUnderLoad, Proved
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.verdict import ProofOutcome
 from phpdyno.server_files.php import most_workers
 from phpdyno.servers.instance import ArmFailed
+
+WRONG_ANSWERS = "answers were not the control's"
+"""The kind of incident that says so of the answers under load."""
 
 
 class InstanceSet(Struct, frozen=True):
@@ -52,11 +56,13 @@ class InstanceSetStart:
         shared: SharedMeters,
         *,
         answer_check: AnswerCheck,
+        loaded: LoadedAnswers,
         cores: Cores,
         driven: Callable[[LiveInstance], DrivenInstance],
     ) -> None:
         self.panel = panel
         self.answer_check = answer_check
+        self._loaded = loaded
         self.log = log
         self._findings = findings
         self._shared = shared
@@ -90,10 +96,10 @@ class InstanceSetStart:
             self.log.record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
         for name in tuple(driven_instances):
             try:
-                known = dict(self.answer_check.lengths)
+                known = self.answer_check.turns
                 self._check_answers(driven_instances[name], driven, answers[name], at_once=at_once)
-                if self.answer_check.lengths != known:
-                    # The mask has learnt more: what counts as a valid length changed for everybody.
+                if self.answer_check.turns != known:
+                    # The mask has learnt more: what counts as a valid answer changed for everybody.
                     driven = self.driven(control)
                     driven_instances = {held: self.driven(each.instance) for held, each in driven_instances.items()}
                 warm[name] = self.warm(driven_instances[name], asked=True)
@@ -160,6 +166,24 @@ class InstanceSetStart:
             self._tell_passing(name, block)
             if differs:
                 self._findings.invalidate(driven.instance.arm, f"it answers differently from the control after the block: {differs}")
+
+    def take_answers(self, instance_set: InstanceSet, block: int) -> None:
+        """Look at the answers of the slots since the last time: what every arm has answered is
+        journaled, and an arm whose wrong answers cannot be the control's as well is invalid."""
+
+        def ask(index: int) -> bool:
+            return self.answer_check.ask_control(instance_set.control, index)
+
+        counts = dict(self._loaded.settle(self.panel.control.name, ask))
+        if not counts:
+            return
+        self.log.record(AnswersUnderLoad(block, counts))
+        for name, count in counts.items():
+            if count.wrong:
+                self.log.incident(name, WRONG_ANSWERS, f"{count.wrong:,} of {count.total:,}; first: {count.first}", block=block)
+        for name, driven in instance_set.treatments.items():
+            if name not in self.log.state.verdicts:
+                self._findings.blame(driven.instance.arm, block=block)
 
     def _check_answers(self, driven: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> None:
         known = self.answer_check.contended

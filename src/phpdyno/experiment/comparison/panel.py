@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.common.answer_check import AnswerCheck
+from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.samples import save_samples
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed, Stage
@@ -60,6 +61,7 @@ class PanelRunner:
         shared: SharedMeters,
         run: Path,
         answer_check: AnswerCheck,
+        loaded: LoadedAnswers,
         driven: Callable[[LiveInstance], DrivenInstance],
     ) -> None:
         self.panel = panel
@@ -69,7 +71,9 @@ class PanelRunner:
         self._bench = bench
         self._shared = shared
         self._run = run
-        self._starter = InstanceSetStart(panel, log, findings, shared, answer_check=answer_check, cores=bench.cores, driven=driven)
+        self._starter = InstanceSetStart(
+            panel, log, findings, shared, answer_check=answer_check, loaded=loaded, cores=bench.cores, driven=driven
+        )
         self._recent_s: list[float] = []
         self._at_once = MOST_ALIVE
         self.found: Calibration | None = None
@@ -255,10 +259,12 @@ class PanelRunner:
         self._findings.take_failures(block, reading.failed, instance_set.driven_instances)
         turn = self.turn
         self._starter.recheck(instance_set, block, turn, list(reading.failed))
+        self._starter.take_answers(instance_set, block)
         self._take_block(block, began, reading, tuple(instance_set.treatments))
         if not reading.failed:
             self._recent_s.append(up_s + time.monotonic() - started)
             self._carry_over(instance_set, plan, block, turn)
+            self._starter.take_answers(instance_set, block)
 
     def _measure(
         self, instance_set: InstanceSet, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0
@@ -359,5 +365,7 @@ class PanelRunner:
         for name in self.open_treatments():
             verdict = self._findings.verdict(name)
             direction = self.log.plan.settle == "direction" and verdict.kind in {"improved", "regressed"}
+            if self._findings.may_be_the_controls(name):
+                continue
             if direction or decided(verdict.kind, verdict.relevance):
                 self._findings.conclude(name)

@@ -7,6 +7,7 @@ from pathlib import Path
 from phpdyno.errors import BudgetTooSmall, DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.driven_instances import driven_instance
+from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, Stage
@@ -40,6 +41,7 @@ class Runner:
         self.log = Logbook(state, journal, progress)
         self.findings = Findings(self.log, bench.database, run / "logs")
         self.answer_check = answer_check or AnswerCheck(state.plan.workload)
+        self._loaded = LoadedAnswers(self.answer_check)
         self._panels = [self._panel(panel, shared, run) for panel in state.plan.panels()]
 
     def _panel(self, panel: Panel, shared: SharedMeters, run: Path) -> PanelRunner:
@@ -53,6 +55,8 @@ class Runner:
                 workload=plan.workload,
                 transport=plan.transport,
                 lengths=self.answer_check.lengths,
+                patterns=self.answer_check.patterns,
+                answers=self._loaded,
                 keep_conn=plan.keep_conn,
             )
 
@@ -64,6 +68,7 @@ class Runner:
             shared=shared,
             run=run,
             answer_check=self.answer_check,
+            loaded=self._loaded,
             driven=driven,
         )
 

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from phpdyno.errors import DynoError
 from phpdyno.journal.records import (
     Answers,
+    AnswersUnderLoad,
     BlockDone,
     Calibrated,
     CarriedOver,
@@ -23,6 +24,7 @@ from phpdyno.journal.records import (
     Record,
     Spent,
 )
+from phpdyno.model.answered import AnswerCount
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan
@@ -67,6 +69,7 @@ class GatheredRecords(Struct, frozen=True):
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     reached: ReachedFor | None = None
     explained: tuple[ExplainedArms, ...] = ()
+    answered: dict[str, AnswerCount] = field(default_factory=dict)
 
     def mixture(self, metric: Metric) -> float:
         """g of the confidence sequences of a metric: the calibration chose it."""
@@ -88,6 +91,7 @@ class _Pile(Struct):
     seen: dict[tuple[str, int], SeenBlock] = field(default_factory=dict)
     explained: dict[str, ExplainedArms] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
+    answered: dict[str, AnswerCount] = field(default_factory=dict)
     end: Ended | None = None
     sessions_s: float = 0.0
     last_block_s: float = 0.0
@@ -122,6 +126,7 @@ def gather(records: Iterable[Record], run_name: str) -> GatheredRecords:
         facts=pile.facts,
         reached=pile.reached,
         explained=tuple(pile.explained.values()),
+        answered=pile.answered,
     )
 
 
@@ -158,7 +163,7 @@ def _put_before(pile: _Pile, record: Preflight | ReachedFor) -> None:
         pile.reached = record
 
 
-def _put_arm(pile: _Pile, record: Answers | Proved | Concluded | ExplainedArms) -> None:
+def _put_arm(pile: _Pile, record: Answers | AnswersUnderLoad | Proved | Concluded | ExplainedArms) -> None:
     match record:
         case ExplainedArms():
             pile.explained[record.treatment] = record
@@ -166,6 +171,9 @@ def _put_arm(pile: _Pile, record: Answers | Proved | Concluded | ExplainedArms) 
             # An arm that ever answered differently stays invalid.
             held = pile.answers.get(record.arm)
             pile.answers[record.arm] = record if held is None or held.equal else held
+        case AnswersUnderLoad(arms=arms):
+            for name, count in arms.items():
+                pile.answered[name] = pile.answered.get(name, AnswerCount()).plus(count)
         case Proved():
             pile.proofs[record.arm] = record.proofs
             pile.facts[record.arm] = record.facts

@@ -12,12 +12,14 @@ from phpdyno.commands.compare.view.shape import ProofRow, Ratio, Row
 from phpdyno.commands.compare.view.words import failures, sentence, whole_stack_words
 from phpdyno.knobs.judge import not_effective
 from phpdyno.knobs.other_php import besides_php
+from phpdyno.model.answered import AnswerCount
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Unit
 from phpdyno.model.verdict import Effect, ProofOutcome, Verdict
 from phpdyno.stats.comparison.conclusion import conclude
 from phpdyno.stats.comparison.sequence import least_blocks
+from phpdyno.stats.comparison.wrong_answers import held_to_answers
 
 NOT_CONCLUDED = "not concluded"
 """Reason of a verdict that the runner had no time to write."""
@@ -91,7 +93,7 @@ def _verdict(gathered: GatheredRecords, arm: Arm, observations: list[Observation
     metric = plan.metric_of(arm.name)
     if fault:
         return Verdict(arm.name, "invalid", proofs=proofs, reason=fault, metric=metric)
-    return conclude(
+    found = conclude(
         arm.name,
         observations,
         alpha=plan.alpha,
@@ -101,6 +103,8 @@ def _verdict(gathered: GatheredRecords, arm: Arm, observations: list[Observation
         reason=NOT_CONCLUDED,
         proofs=proofs,
     )
+    control = gathered.answered.get(plan.control_of(arm.name).name, AnswerCount())
+    return held_to_answers(found, control, gathered.answered.get(arm.name, AnswerCount()))
 
 
 def _invalidity(gathered: GatheredRecords, arm: Arm, proofs: tuple[ProofOutcome, ...]) -> str:
