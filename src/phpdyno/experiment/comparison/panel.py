@@ -31,6 +31,7 @@ from phpdyno.experiment.comparison.calibration import MOST_ALIVE, Calibration, C
 from phpdyno.experiment.comparison.findings import Findings
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.logbook import Logbook
+from phpdyno.experiment.comparison.more_answers import MoreAnswers
 from phpdyno.experiment.comparison.planning import PanelGoal, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
 from phpdyno.experiment.comparison.schedule import draw_order, schedule_block
 from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
@@ -74,6 +75,7 @@ class PanelRunner:
         self._starter = InstanceSetStart(
             panel, log, findings, shared, answer_check=answer_check, loaded=loaded, cores=bench.cores, driven=driven
         )
+        self._more_answers = MoreAnswers(self._starter, findings, shared)
         self._recent_s: list[float] = []
         self._at_once = MOST_ALIVE
         self.found: Calibration | None = None
@@ -260,7 +262,7 @@ class PanelRunner:
         turn = self.turn
         self._starter.recheck(instance_set, block, turn, list(reading.failed))
         self._starter.take_answers(instance_set, block)
-        self._take_block(block, began, reading, tuple(instance_set.treatments))
+        self._take_block(block, began, reading, instance_set)
         if not reading.failed:
             self._recent_s.append(up_s + time.monotonic() - started)
             self._carry_over(instance_set, plan, block, turn)
@@ -349,8 +351,8 @@ class PanelRunner:
         started = dict(zip(order, self._bench.start([arms[place] for place in order]), strict=True))
         return [started[place] for place in range(len(arms))]
 
-    def _take_block(self, block: int, began_s: float, reading: BlockReading, treatments: tuple[str, ...]) -> None:
-        state = self.log.state
+    def _take_block(self, block: int, began_s: float, reading: BlockReading, instance_set: InstanceSet) -> None:
+        state, treatments = self.log.state, tuple(instance_set.treatments)
         control_failed = reading.failed.get(self.panel.control.name, "")
         observations: list[Observation] = []
         for name in treatments:
@@ -363,9 +365,21 @@ class PanelRunner:
         if self.log.plan.fixed or self.log.plan.settle == "never":
             return
         for name in self.open_treatments():
-            verdict = self._findings.verdict(name)
-            direction = self.log.plan.settle == "direction" and verdict.kind in {"improved", "regressed"}
-            if self._findings.may_be_the_controls(name):
-                continue
-            if direction or decided(verdict.kind, verdict.relevance):
-                self._findings.conclude(name)
+            if self._settled(name):
+                self._settle(instance_set, name, block)
+
+    def _settled(self, name: str) -> bool:
+        """Whether more blocks could teach nothing of a treatment. A wrong answer that the control
+        may give as well is waited for."""
+        if self._findings.may_be_the_controls(name):
+            return False
+        verdict = self._findings.verdict(name)
+        direction = self.log.plan.settle == "direction" and verdict.kind in {"improved", "regressed"}
+        return direction or decided(verdict.kind, verdict.relevance)
+
+    def _settle(self, instance_set: InstanceSet, name: str, block: int) -> None:
+        """Conclude a treatment, once it has given enough answers to be called improved."""
+        if self._findings.verdict(name).kind == "improved":
+            self._more_answers.ask(instance_set, name, block, treatments=len(self.log.state.open_treatments()))
+        if name not in self.log.state.verdicts and self._settled(name):
+            self._findings.conclude(name)

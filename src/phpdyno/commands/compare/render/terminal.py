@@ -69,8 +69,9 @@ class VerdictTable:
         over = rows[0].simultaneous_over
         together = f", simultaneous over {over} treatments" if over > 1 else ""
         level = f"{percent(rows[0].confidence)} CI"
+        within = f"; {rows[0].scope}" if rows[0].scope else ""
         metric = metric_words(self._metric, rows[0].unit)
-        yield Text(f"{metric[0].upper()}{metric[1:]} against the control ({level}{together}):", style="bold")
+        yield Text(f"{metric[0].upper()}{metric[1:]} against the control ({level}{together}{within}):", style="bold")
         yield Text(f"  {'effect':<12} {level:<16} {scale(limit, width)} blocks verdict", style="dim", no_wrap=True, overflow="crop")
         if self._aa is not None:
             yield Text("the control against itself (A/A)", style="italic")
@@ -114,3 +115,5 @@ def _below(row: Row) -> Iterable[Text]:
         yield Text(visible(f"  not proved: {proof.knob}={proof.value}: {proof.detail}"), style="magenta", overflow="fold")
     if any(proof.proved for proof in row.proofs) and not failed:
         yield Text("  effect proved in the running worker", style="dim")
+    if row.answers is not None and row.kind != "invalid":
+        yield Text(f"  {row.answers.said}", style="yellow" if row.answers.wrong else "dim", overflow="fold")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
+from phpdyno.commands.compare.view.answered import answered_row
 from phpdyno.commands.compare.view.costs import arm_cost, whole_stack
 from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.limits import doubts_of_blocks
@@ -17,6 +18,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Unit
 from phpdyno.model.verdict import Effect, ProofOutcome, Verdict
+from phpdyno.report.words import duration
 from phpdyno.stats.comparison.conclusion import conclude
 from phpdyno.stats.comparison.sequence import least_blocks
 from phpdyno.stats.comparison.wrong_answers import held_to_answers
@@ -63,6 +65,8 @@ def row_of(gathered: GatheredRecords, arm: Arm) -> Row:
             treated=None if silent else arm_cost([each.treated for each in counted]),
             whole_stack=None if silent else whole_stack(counted, plan.alpha, mixture),
             unit=UNIT[plan.transport],
+            scope=f"this host, these {duration(gathered.elapsed_s)}, these builds",
+            answers=answered_row(*_answered(gathered, arm)),
         )
     )
 
@@ -103,8 +107,13 @@ def _verdict(gathered: GatheredRecords, arm: Arm, observations: list[Observation
         reason=NOT_CONCLUDED,
         proofs=proofs,
     )
-    control = gathered.answered.get(plan.control_of(arm.name).name, AnswerCount())
-    return held_to_answers(found, control, gathered.answered.get(arm.name, AnswerCount()))
+    return held_to_answers(found, *_answered(gathered, arm))
+
+
+def _answered(gathered: GatheredRecords, arm: Arm) -> tuple[AnswerCount, AnswerCount]:
+    """What the control of a treatment and it have answered under load."""
+    control = gathered.plan.control_of(arm.name).name
+    return gathered.answered.get(control, AnswerCount()), gathered.answered.get(arm.name, AnswerCount())
 
 
 def _invalidity(gathered: GatheredRecords, arm: Arm, proofs: tuple[ProofOutcome, ...]) -> str:

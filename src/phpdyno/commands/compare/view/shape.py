@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from phpdyno.commands.compare.view.answered import AnsweredRow
 from phpdyno.commands.compare.view.measuring import BlockPoint, CalibrationRow, CarryOverRow, ControlPoint, ExclusionRow, NoisePoint
 from phpdyno.model.plan import Metric, Transport, Unit
 from phpdyno.model.verdict import Relevance, VerdictKind
@@ -125,6 +126,10 @@ class Row(Struct, frozen=True):
         says("The same comparison for php-fpm + nginx + database + services CPU together: secondary. Null while infinite or when invalid."),
     ]
     unit: Annotated[Unit, says("What is counted: requests, or with `--script` operations.")] = "request"
+    scope: Annotated[str, says("What the number holds for, in a few words: this host, the time that was measured, these builds.")] = ""
+    answers: Annotated[AnsweredRow | None, says("What the treatment answered under load. Null in journals of before that was counted.")] = (
+        None
+    )
 
 
 class IncidentRow(Struct, frozen=True):

@@ -120,10 +120,11 @@ def interval(row: Spanned) -> str:
 
 
 def evidence(row: Row) -> str:
-    """`95 % CI 1.062 to 1.084, 21 blocks`; over several treatments the confidence is the
-    simultaneous one (see the module)."""
+    """`95 % CI 1.062 to 1.084, 21 blocks; this host, these 5 min, these builds`; over several
+    treatments the confidence is the simultaneous one (see the module)."""
     together = f", simultaneous over {row.simultaneous_over} treatments" if row.simultaneous_over > 1 else ""
-    return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}"
+    within = f"; {row.scope}" if row.scope else ""
+    return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}{within}"
 
 
 def waiting(row: Spanned) -> str:
