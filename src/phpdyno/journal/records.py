@@ -115,7 +115,9 @@ class Calibrated(Struct, frozen=True, tag="calibration"):
     `blocks` fit in the metric's part of the budget; with them an effect of `decidable` (a fraction)
     is found with 90 % power, and one of the margin after `eta_s` seconds of blocks, those of the
     other metric included. `alive` instance sets are started at once. `allan` and `aa` are what
-    was measured (`allan` is empty where the slot length was given).
+    was measured (`allan` is empty where the slot length was given). In the blocks the generator
+    drives on `threads`, and nginx has `nginx_workers` where an arm does not say otherwise: more
+    than one where it was seen to be full.
     """
 
     slot_requests: int
@@ -137,6 +139,8 @@ class Calibrated(Struct, frozen=True, tag="calibration"):
     took_s: float = 0.0
     allan: tuple[AllanPoint, ...] = ()
     aa: tuple[Observation, ...] = ()
+    threads: int = 1
+    nginx_workers: int = 1
 
 
 class CarriedOver(Struct, frozen=True, tag="carry-over"):

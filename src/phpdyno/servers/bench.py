@@ -76,6 +76,8 @@ class Bench:
         self._status = status
         self._groups = groups
         self._host = HostSettings(supervisor)
+        self.nginx_workers = 1
+        """Processes of nginx for arms that do not name their number."""
         self._started = 0
         self._ini_files: dict[tuple[str, ...], IniFiles] = {}
         self._live_values: dict[str, dict[str, str]] = {}
@@ -290,7 +292,7 @@ class Bench:
                 front_controller=app.front_controller,
                 prefix=prefix,
                 marker=instance.marker,
-                web=instance.arm.layer("web"),
+                web={"workers": str(self.nginx_workers), **instance.arm.layer("web")},
             )
         )
         name = f"web{instance.number}"

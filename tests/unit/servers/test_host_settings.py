@@ -9,7 +9,7 @@ from phpdyno.experiment.comparison.schedule import draw_order
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.servers.host_settings import in_order
 
-PHP = PhpBuild("php-fpm", "8.2.0", "/usr/sbin/php-fpm", None)
+PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.0")
 
 
 def arms_of(letters: str) -> list[Arm]:

@@ -46,6 +46,7 @@ def driven_instance(
     keep_conn: bool = False,
     patterns: Mapping[str, BodyPattern] | None = None,
     answers: LoadedAnswers | None = None,
+    threads: int = 1,
 ) -> DrivenInstance:
     """The instance with a driver for the panel's load. Throughput goes on through failed requests,
     because it counts the valid ones.
@@ -73,6 +74,7 @@ def driven_instance(
         patterns=patterns if answers else None,
         keep_conn=keep_conn,
         max_failures=limit,
+        threads=threads,
     )
     return DrivenInstance(instance, driver, answers)
 

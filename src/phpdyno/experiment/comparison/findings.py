@@ -10,6 +10,7 @@ from phpdyno.errors import DynoError
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.experiment.comparison.logbook import Logbook
+from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.state import FAILED
 from phpdyno.journal.records import Concluded
 from phpdyno.knobs.judge import risks_of
@@ -102,6 +103,8 @@ class Findings:
             reason=reason,
             proofs=state.proofs.get(name, ()),
         )
+        counted = [seen for seen in state.observations if seen.treatment == name and not seen.excluded]
+        verdict = RoomBesidePhp(plan, state.host, calibrated).held_to(verdict, self._treatments[name], counted)
         verdict = held_to_answers(verdict, *self._answered(name))
         if verdict.kind != "improved":
             return verdict

@@ -17,6 +17,7 @@ from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.samples import save_samples
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed, Stage
+from phpdyno.experiment.common.threads import nginx_workers_for, threads_for
 from phpdyno.experiment.comparison.block import (
     BlockReading,
     estimate_pairs,
@@ -33,6 +34,7 @@ from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetS
 from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.more_answers import MoreAnswers
 from phpdyno.experiment.comparison.planning import PanelGoal, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
+from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.schedule import draw_order, schedule_block
 from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
 from phpdyno.model.arm import Arm
@@ -188,9 +190,25 @@ class PanelRunner:
             log.note(plan.note)
             known = replace(self._demand, request_wall_ns=found.request_wall_ns, overhead_s=found.timing.overhead_s)
             self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", known, log.spent_s() - found.took_s)
+        plan = self._with_room(plan, found)
         log.record(plan)
         if not log.plan.trial:
             log.note(plan.note)
+
+    def _with_room(self, plan: Calibrated, found: Calibration) -> Calibrated:
+        """The plan with more threads of the generator, or processes of nginx, where the calibration
+        saw one of them full and there are cores for more."""
+        slots = [(cost, each.steal_fraction) for each in found.aa for cost in (each.control, each.treated)]
+        room = RoomBesidePhp(self.log.plan, self.log.state.host, None)
+        load = room.load(self.panel.control, slots) if self.panel.metric == "throughput" and self.log.plan.transport != "script" else None
+        if load is None:
+            return plan
+        more = replace(plan, threads=threads_for([load]), nginx_workers=nginx_workers_for(load))
+        if more.threads > 1:
+            self.log.note(f"the generator's thread was full in the calibration: it drives on {more.threads} from here on")
+        if more.nginx_workers > 1:
+            self.log.note(f"nginx's process was full in the calibration: there are {more.nginx_workers} from here on")
+        return more
 
     def forecast(self, found: Calibration, effect: float, budget_s: float, share: float = 1.0) -> Calibrated:
         """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel

@@ -19,6 +19,7 @@ from phpdyno.host.cores import on_cores
 from phpdyno.journal.records import Calibrated, Spent
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.plan import Panel
+from phpdyno.servers.bench import Bench
 
 
 class Runner:
@@ -58,6 +59,7 @@ class Runner:
                 patterns=self.answer_check.patterns,
                 answers=self._loaded,
                 keep_conn=plan.keep_conn,
+                threads=calibrated.threads if (calibrated := self.state.calibrated.get(panel.metric)) else 1,
             )
 
         return PanelRunner(
@@ -78,6 +80,13 @@ class Runner:
             for panel in self._panels:
                 panel.calibrate()
 
+    def _give_room(self) -> None:
+        """Give nginx as many processes as the calibrations have found that it needs; an arm that
+        names their number has its own."""
+        workers = max((each.nginx_workers for each in self.state.calibrated.values()), default=1)
+        if isinstance(self.bench, Bench):
+            self.bench.nginx_workers = workers
+
     def forecast(self, effect: float, budget_s: float) -> Calibrated | None:
         """The blocks of the first panel that find `effect` (a fraction) soonest within a budget;
         None before it is calibrated."""
@@ -94,6 +103,7 @@ class Runner:
             self.calibrate()
             with on_cores(self.bench.cores.helpers):
                 self._plan()
+                self._give_room()
                 while going := [panel for panel in self._panels if panel.open_treatments() and panel.fits()]:
                     min(going, key=lambda panel: panel.spent_s / panel.share).wave()
         finally:

@@ -11,6 +11,7 @@ from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.limits import doubts_of_blocks
 from phpdyno.commands.compare.view.shape import ProofRow, Ratio, Row
 from phpdyno.commands.compare.view.words import failures, sentence, whole_stack_words
+from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.knobs.judge import not_effective
 from phpdyno.knobs.other_php import besides_php
 from phpdyno.model.answered import AnswerCount
@@ -107,6 +108,8 @@ def _verdict(gathered: GatheredRecords, arm: Arm, observations: list[Observation
         reason=NOT_CONCLUDED,
         proofs=proofs,
     )
+    counted = [each for each in observations if not each.excluded]
+    found = RoomBesidePhp(plan, gathered.host, gathered.calibrations.get(metric)).held_to(found, arm, counted)
     return held_to_answers(found, *_answered(gathered, arm))
 
 
