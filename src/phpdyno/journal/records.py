@@ -154,6 +154,14 @@ class CarriedOver(Struct, frozen=True, tag="carry-over"):
     pairs: int
 
 
+class BlockBegun(Struct, frozen=True, tag="begun"):
+    """A block on which these treatments were started; what became of it, or that nothing did, is
+    said by later lines. There is none in older journals."""
+
+    block: int
+    treatments: tuple[str, ...]
+
+
 class BlockDone(Struct, frozen=True, tag="block"):
     """One finished block: its observations and where its samples lie (relative to the run)."""
 
@@ -215,6 +223,7 @@ Record = (
     | Proved
     | Calibrated
     | CarriedOver
+    | BlockBegun
     | BlockDone
     | Incident
     | Concluded

@@ -36,7 +36,8 @@ from phpdyno.experiment.comparison.more_answers import MoreAnswers
 from phpdyno.experiment.comparison.planning import PanelGoal, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
 from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.schedule import draw_order, schedule_block
-from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
+from phpdyno.experiment.comparison.state import DROPPED
+from phpdyno.journal.records import BlockBegun, BlockDone, Calibrated, CarriedOver
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Panel
@@ -268,6 +269,7 @@ class PanelRunner:
     def _one_block(self, instances: Sequence[LiveInstance], up_s: float) -> None:
         block = self.log.state.next_block
         started = time.monotonic()
+        self.log.record(BlockBegun(block, tuple(each.arm.name for each in instances[1:] if each.arm.name not in self.log.state.verdicts)))
         self.log.phase(f"block {block + 1}: warming up")
         instance_set = self._starter.bring_up(instances)
         plan = self.calibrated
@@ -277,6 +279,7 @@ class PanelRunner:
         began = self.log.spent_s()
         reading = self._measure(instance_set, block, plan.pairs, plan.slot_requests)
         self._findings.take_failures(block, reading.failed, instance_set.driven_instances)
+        self._starter.look_for_compiling(instance_set, block)
         turn = self.turn
         self._starter.recheck(instance_set, block, turn, list(reading.failed))
         self._starter.take_answers(instance_set, block)
@@ -376,7 +379,9 @@ class PanelRunner:
         for name in treatments:
             failure = control_failed or reading.failed.get(name, "")
             seen = observe(block, name, reading, plan=self.log.plan, metric=self.panel.metric, failure=failure)
-            if seen is not None and name not in state.verdicts:
+            if seen is None and name not in state.verdicts:
+                self.log.incident(name, DROPPED, "nothing to compare: a slot cost nothing, or no pair was completed", block=block)
+            elif seen is not None and name not in state.verdicts:
                 observations.append(seen)
         samples = save_samples(self._run, block, reading, treatments)
         self.log.record(BlockDone(block, began_s, self.log.spent_s(), tuple(observations), samples))

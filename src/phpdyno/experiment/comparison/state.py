@@ -24,6 +24,10 @@ from phpdyno.model.plan import Metric, Panel, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
 FAILED = "failed block"
+DROPPED = "dropped block"
+"""Kind of an incident: a block says nothing of a treatment."""
+STILL_COMPILING = "still compiling"
+"""Kind of an incident: opcache or the JIT of an arm compiled on in the slots of a block."""
 
 
 class RunState:

@@ -13,7 +13,18 @@ from phpdyno.commands.compare.render.bar import bar, scale
 from phpdyno.commands.compare.render.below_verdicts import calibration, carry_over, cost_table, name_of, notes, scope
 from phpdyno.commands.compare.view.measuring import AaRow
 from phpdyno.commands.compare.view.shape import Row, RunView
-from phpdyno.commands.compare.view.words import aa_of, by_metric, change, failed_proofs, interval, middle, reason, sentences, tone
+from phpdyno.commands.compare.view.words import (
+    aa_of,
+    blocks_words,
+    by_metric,
+    change,
+    failed_proofs,
+    interval,
+    middle,
+    reason,
+    sentences,
+    tone,
+)
 from phpdyno.commands.explain.render.terminal import looked_into
 from phpdyno.model.plan import Metric
 from phpdyno.report.scale import reach
@@ -115,5 +126,7 @@ def _below(row: Row) -> Iterable[Text]:
         yield Text(visible(f"  not proved: {proof.knob}={proof.value}: {proof.detail}"), style="magenta", overflow="fold")
     if any(proof.proved for proof in row.proofs) and not failed:
         yield Text("  effect proved in the running worker", style="dim")
+    if told := blocks_words(row):
+        yield Text(visible(f"  {told}"), style="dim", overflow="fold")
     if row.answers is not None and row.kind != "invalid":
         yield Text(f"  {row.answers.said}", style="yellow" if row.answers.wrong else "dim", overflow="fold")

@@ -9,6 +9,7 @@ from phpdyno.errors import DynoError
 from phpdyno.journal.records import (
     Answers,
     AnswersUnderLoad,
+    BlockBegun,
     BlockDone,
     Calibrated,
     CarriedOver,
@@ -70,6 +71,7 @@ class GatheredRecords(Struct, frozen=True):
     reached: ReachedFor | None = None
     explained: tuple[ExplainedArms, ...] = ()
     answered: dict[str, AnswerCount] = field(default_factory=dict)
+    begun: tuple[BlockBegun, ...] = ()
 
     def mixture(self, metric: Metric) -> float:
         """g of the confidence sequences of a metric: the calibration chose it."""
@@ -91,6 +93,7 @@ class _Pile(Struct):
     seen: dict[tuple[str, int], SeenBlock] = field(default_factory=dict)
     explained: dict[str, ExplainedArms] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
+    begun: list[BlockBegun] = field(default_factory=list)
     answered: dict[str, AnswerCount] = field(default_factory=dict)
     end: Ended | None = None
     sessions_s: float = 0.0
@@ -127,6 +130,7 @@ def gather(records: Iterable[Record], run_name: str) -> GatheredRecords:
         reached=pile.reached,
         explained=tuple(pile.explained.values()),
         answered=pile.answered,
+        begun=tuple(pile.begun),
     )
 
 
@@ -146,7 +150,7 @@ def _put(pile: _Pile, record: Record) -> None:
             pile.carried[record.treatment, record.slot_requests, record.block] = record
         case Incident():
             pile.incidents.append(record)
-        case BlockDone():
+        case BlockBegun() | BlockDone():
             _put_block(pile, record)
         case Ended():
             pile.end = record
@@ -181,7 +185,10 @@ def _put_arm(pile: _Pile, record: Answers | AnswersUnderLoad | Proved | Conclude
             pile.verdicts[record.verdict.treatment] = Said(record.verdict, overtaken=False)
 
 
-def _put_block(pile: _Pile, record: BlockDone) -> None:
+def _put_block(pile: _Pile, record: BlockBegun | BlockDone) -> None:
+    if isinstance(record, BlockBegun):
+        pile.begun.append(record)
+        return
     pile.last_block_s = max(pile.last_block_s, record.ended_s)
     at_s = (record.started_s + record.ended_s) / 2
     for observation in record.observations:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.experiment.comparison.room import RoomBesidePhp
+from phpdyno.experiment.comparison.state import STILL_COMPILING
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 
@@ -16,7 +17,20 @@ MOST_OF_CORES = 1.1
 def doubts_of_blocks(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warnings of a treatment that its blocks give rise to, of those that count."""
     limited = RoomBesidePhp(gathered.plan, gathered.host, gathered.calibrations.get("throughput")).words(arm, counted)
-    return (*([limited] if limited else []), *_ran_elsewhere(gathered, counted))
+    return (*([limited] if limited else []), *_ran_elsewhere(gathered, counted), *_compiled(gathered, arm, counted))
+
+
+def _compiled(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
+    """The warning of a treatment in whose blocks opcache or the JIT went on compiling."""
+    arms = {arm.name, gathered.plan.control_of(arm.name).name}
+    blocks = {each.block for each in gathered.incidents if each.kind == STILL_COMPILING and each.arm in arms}
+    hit = sum(each.block in blocks for each in counted)
+    if not hit:
+        return ()
+    return (
+        f"in {hit} of {len(counted)} blocks opcache or the JIT went on compiling while it was measured: that is paid once on a site and "
+        "weighs here; longer blocks (a larger budget) say more",
+    )
 
 
 def _ran_elsewhere(gathered: GatheredRecords, counted: Sequence[Observation]) -> tuple[str, ...]:

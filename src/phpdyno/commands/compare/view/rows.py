@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from phpdyno.commands.compare.view.answered import answered_row
+from phpdyno.commands.compare.view.blocks import dropped
 from phpdyno.commands.compare.view.costs import arm_cost, whole_stack
 from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.limits import doubts_of_blocks
@@ -67,6 +68,8 @@ def row_of(gathered: GatheredRecords, arm: Arm) -> Row:
             whole_stack=None if silent else whole_stack(counted, plan.alpha, mixture),
             unit=UNIT[plan.transport],
             scope=f"this host, these {duration(gathered.elapsed_s)}, these builds",
+            blocks_begun=sum(arm.name in each.treatments for each in gathered.begun) if gathered.begun else None,
+            blocks_dropped=dropped(gathered, arm.name),
             answers=answered_row(*_answered(gathered, arm)),
         )
     )

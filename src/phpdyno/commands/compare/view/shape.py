@@ -127,6 +127,10 @@ class Row(Struct, frozen=True):
     ]
     unit: Annotated[Unit, says("What is counted: requests, or with `--script` operations.")] = "request"
     scope: Annotated[str, says("What the number holds for, in a few words: this host, the time that was measured, these builds.")] = ""
+    blocks_begun: Annotated[
+        int | None, says("Blocks that were begun for it: those that count, excluded and dropped ones. Null in older journals.")
+    ] = None
+    blocks_dropped: Annotated[tuple[str, ...], says("Blocks without an observation, each with its reason.")] = ()
     answers: Annotated[AnsweredRow | None, says("What the treatment answered under load. Null in journals of before that was counted.")] = (
         None
     )

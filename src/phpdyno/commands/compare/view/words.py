@@ -13,6 +13,8 @@ from phpdyno.report.words import QUOTIENT, count, digits_for, metric_words, perc
 
 Spanned = Row | AaRow | CarriedEffect
 """Whatever has a ratio with an interval."""
+MOST_DROPPED = 3
+"""Dropped blocks whose reasons are said beside a verdict."""
 _MORE: dict[Metric, tuple[str, str]] = {"cpu": ("less", "more"), "throughput": ("more", "fewer")}
 """What improved and what regressed is said to be."""
 
@@ -125,6 +127,16 @@ def evidence(row: Row) -> str:
     together = f", simultaneous over {row.simultaneous_over} treatments" if row.simultaneous_over > 1 else ""
     within = f"; {row.scope}" if row.scope else ""
     return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}{within}"
+
+
+def blocks_words(row: Row) -> str:
+    """`14 blocks begun, 12 count, 1 excluded, 1 dropped (block 3: ...)`; '' where all count."""
+    if row.blocks_begun is None or row.blocks_begun == row.blocks:
+        return ""
+    excluded = f", {row.blocks_excluded} excluded" if row.blocks_excluded else ""
+    shown = "; ".join(row.blocks_dropped[:MOST_DROPPED]) + ("; …" if len(row.blocks_dropped) > MOST_DROPPED else "")
+    lost = f", {len(row.blocks_dropped)} dropped ({shown})" if row.blocks_dropped else ""
+    return f"{count(row.blocks_begun, 'block')} begun, {row.blocks} count{excluded}{lost}"
 
 
 def waiting(row: Spanned) -> str:
