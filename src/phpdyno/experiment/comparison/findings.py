@@ -13,6 +13,7 @@ from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.state import FAILED
 from phpdyno.journal.records import Concluded
+from phpdyno.knobs.by_time import hidden_by_a_busy_loop, hidden_words
 from phpdyno.knobs.judge import risks_of
 from phpdyno.model.answered import AnswerCount
 from phpdyno.model.arm import Arm
@@ -112,4 +113,12 @@ class Findings:
 
     def conclude(self, name: str, *, reason: str = "") -> None:
         """Write the verdict as it stands."""
-        self.log.record(Concluded(self.verdict(name, reason)))
+        verdict = self.verdict(name, reason)
+        if verdict.kind == "equivalent" and (hidden := self._hidden(name)):
+            # That nothing is seen of what hides here is no finding.
+            verdict = structs.replace(verdict, kind="inconclusive", reason=hidden)
+        self.log.record(Concluded(verdict))
+
+    def _hidden(self, name: str) -> str:
+        control = self.log.state.facts.get(self.log.plan.control_of(name).name)
+        return hidden_words(hidden_by_a_busy_loop(self._treatments[name].changed, control.ini if control else {}))

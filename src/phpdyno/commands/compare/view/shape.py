@@ -127,6 +127,9 @@ class Row(Struct, frozen=True):
     ]
     unit: Annotated[Unit, says("What is counted: requests, or with `--script` operations.")] = "request"
     scope: Annotated[str, says("What the number holds for, in a few words: this host, the time that was measured, these builds.")] = ""
+    not_judged: Annotated[
+        str, says("What a busy loop hides of the effect of settings that act by time, in words; empty where there are none.")
+    ] = ""
     blocks_begun: Annotated[
         int | None, says("Blocks that were begun for it: those that count, excluded and dropped ones. Null in older journals.")
     ] = None

@@ -61,9 +61,10 @@ def by_metric(rows: Iterable[Row]) -> dict[Metric, tuple[Row, ...]]:
 
 def verdict(row: Row) -> str:
     """`improved, relevant`, with the reason in brackets where there is one and it was not said
-    already."""
+    already, and with what was not judged."""
     words = f"{row.kind}, {row.relevance}" if row.relevance else row.kind
-    return f"{words} ({row.reason})" if row.reason and row.kind != "invalid" else words
+    reasons = [each for each in dict.fromkeys((row.reason, row.not_judged)) if each] if row.kind != "invalid" else []
+    return f"{words} ({'; '.join(reasons)})" if reasons else words
 
 
 def tone(row: Row | Cell) -> VerdictKind:
