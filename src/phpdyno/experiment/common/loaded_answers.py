@@ -28,11 +28,10 @@ AskControl = Callable[[int], bool]
 
 
 class _Pending(Struct):
-    """One arm's answers since they were looked at last, by target: how many, how many with another
-    body than expected, and which bodies those were."""
+    """One arm's answers since they were looked at last: the targets answered in each slot, with
+    whether bodies were looked at; by target, how many had another body than expected, and which."""
 
-    answered: Counter[int] = field(default_factory=Counter)
-    unread: int = 0
+    slots: list[tuple[NDArray[np.uint32], bool]] = field(default_factory=list)
     differing: Counter[int] = field(default_factory=Counter)
     bodies: dict[int, Counter[bytes]] = field(default_factory=lambda: defaultdict(Counter))
     failed: int = 0
@@ -52,13 +51,13 @@ class LoadedAnswers:
         """Count the answers of a slot. A differing body becomes an answer like any other here: it
         was given, and whether it is wrong is found out between blocks."""
         pending, outcome, target = self._pending[arm], samples.outcome, samples.target
+        if not outcome.any():
+            # Nearly always, and between two slots: counting waits.
+            pending.slots.append((target, hasattr(samples, "different")))
+            return
         failed = (outcome == WRONG_STATUS) | (outcome == WRONG_LENGTH)
         differs = outcome == WRONG_BODY
-        whole = target[(outcome == OK) | differs | failed]
-        if hasattr(samples, "different"):
-            pending.answered.update(_counts(whole))
-        else:
-            pending.unread += int(whole.size)
+        pending.slots.append((target[(outcome == OK) | differs | failed], hasattr(samples, "different")))
         if failed.any():
             pending.failed += int(failed.sum())
             pending.first = pending.first or self._said(samples, int(np.flatnonzero(failed)[0]))
@@ -88,9 +87,10 @@ class LoadedAnswers:
             if found:
                 wrong += differing - alike
                 first = first or f"{self._check.known.targets[index].label}: {found}"
-        how: Counter[str] = Counter({"by_length": pending.unread})
-        for index, count in pending.answered.items():
-            how[compared(self._check.known, index)] += count
+        how: Counter[str] = Counter()
+        for targets, seen in pending.slots:
+            for index, count in _counts(targets).items():
+                how[compared(self._check.known, index) if seen else "by_length"] += count
         return AnswerCount(how["exact"], how["masked"], how["by_length"], wrong, first)
 
     def _look(self, index: int, bodies: Counter[bytes], own: bool, ask: AskControl) -> tuple[int, str]:

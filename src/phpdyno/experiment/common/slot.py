@@ -34,12 +34,10 @@ class DrivenInstance:
         self._answers = answers
         self._marks: tuple[int, int] | None = None
 
-    def drive(self, sequence: NDArray[np.uint32]) -> Samples:
-        """Ask for the targets of `sequence`, and hand its answers over."""
-        samples = self.driver.drive(sequence)
+    def hand_over(self, samples: Samples) -> None:
+        """Give the answers of a slot to whoever counts them."""
         if self._answers is not None:
             self._answers.take(self.instance.arm.name, samples)
-        return samples
 
     def begin(self) -> None:
         """Forget the last slot: what ran since (probes, warm-up) belongs to no slot."""
@@ -114,11 +112,12 @@ def measure_slot(driven: DrivenInstance, shared: SharedMeters, sequence: NDArray
     before = [meter.read_ns() if meter else 0 for meter in meters]
     start = time.monotonic_ns()
     cpu_ns = time.thread_time_ns()
-    samples = driven.drive(sequence)
+    samples = driven.driver.drive(sequence)
     # Threads that the generator adds tell their own; drivers without any have no such column.
     generator = time.thread_time_ns() - cpu_ns + int(getattr(samples, "other_threads_cpu_ns", 0))
     driven.instance.await_idle()
     end = time.monotonic_ns()
+    driven.hand_over(samples)
     php, web = driven.advance()
     database, host, *services = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
     kinds = failure_kinds(samples)
