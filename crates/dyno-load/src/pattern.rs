@@ -1,7 +1,5 @@
 //! A body as stable bytes with volatile gaps between them, and how one that arrives in pieces is held against it.
 
-use memchr::memmem::Finder;
-
 /// A longer rest of a body is not held: whoever makes a pattern of bodies that may be longer compares lengths only.
 pub const MOST_HELD_BYTES: usize = 8 << 20;
 
@@ -36,7 +34,7 @@ impl Gap {
 #[derive(Clone, Debug)]
 pub struct Pattern {
     first: Vec<u8>,
-    rest: Vec<(Gap, Finder<'static>)>,
+    rest: Vec<(Gap, Vec<u8>)>,
 }
 
 /// Memory for the places where a gap may end, kept between bodies.
@@ -55,8 +53,7 @@ impl Pattern {
         if literals.len() != gaps.len() {
             return None;
         }
-        let rest = gaps.into_iter().zip(literals.map(|literal| Finder::new(&literal).into_owned())).collect();
-        Some(Self { first, rest })
+        Some(Self { first, rest: gaps.into_iter().zip(literals).collect() })
     }
 
     /// Whether a whole body is like this.
@@ -77,8 +74,8 @@ impl Pattern {
             }
         }
         places.step(&last.0, body);
-        let Some(place) = body.len().checked_sub(last.1.needle().len()) else { return false };
-        body.ends_with(last.1.needle()) && places.ends.iter().any(|(low, high)| (*low..=*high).contains(&place))
+        let Some(place) = body.len().checked_sub(last.1.len()) else { return false };
+        body.ends_with(&last.1) && places.ends.iter().any(|(low, high)| (*low..=*high).contains(&place))
     }
 }
 
@@ -89,18 +86,17 @@ impl Places {
     }
 
     /// Where a literal that stands at one of the ends is over; false when it stands at none.
-    fn find(&mut self, literal: &Finder<'_>, body: &[u8]) -> bool {
+    ///
+    /// Place by place: there are few, and the literals are long, so that looking at one byte mostly says no, and a
+    /// search that prepares itself for a literal would read all of it twice.
+    fn find(&mut self, literal: &[u8], body: &[u8]) -> bool {
         self.found.clear();
-        let length = literal.needle().len();
         // The windows rise at both ends: what an earlier one has looked at is not looked at again.
         let mut from = 0;
         for (low, high) in &self.ends {
-            from = from.max(*low);
-            let end = body.len().min(high + length);
-            while let Some(at) = body.get(from..end).and_then(|window| literal.find(window)) {
-                self.found.push(from + at + length);
-                from += at + 1;
-            }
+            let places = from.max(*low)..=(*high).min(body.len());
+            let there = places.filter(|place| body[*place..].starts_with(literal));
+            self.found.extend(there.map(|place| place + literal.len()));
             from = from.max(high + 1);
         }
         !self.found.is_empty()

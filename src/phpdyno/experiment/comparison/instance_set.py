@@ -76,6 +76,7 @@ class InstanceSetStart:
         self._make_driven = driven
         self._journaled: set[str] = set()
         self._patience = 1
+        self._told: set[tuple[str, int]] = set()
 
     def driven(self, instance: LiveInstance) -> DrivenInstance:
         """The driven instance of an instance under the panel's load."""
@@ -200,7 +201,8 @@ class InstanceSetStart:
             return
         self.log.record(AnswersUnderLoad(block, counts))
         for name, count in counts.items():
-            if count.wrong:
+            if count.wrong and (name, block) not in self._told:
+                self._told.add((name, block))
                 self.log.incident(name, WRONG_ANSWERS, f"{count.wrong:,} of {count.total:,}; first: {count.first}", block=block)
         for name, driven in instance_set.treatments.items():
             if name not in self.log.state.verdicts:

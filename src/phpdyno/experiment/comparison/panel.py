@@ -401,8 +401,9 @@ class PanelRunner:
         return direction or decided(verdict.kind, verdict.relevance)
 
     def _settle(self, instance_set: InstanceSet, name: str, block: int) -> None:
-        """Conclude a treatment, once it has given enough answers to be called improved."""
-        if self._findings.verdict(name).kind == "improved":
+        """Conclude a treatment, once it has given enough answers to be called improved; where only
+        a direction was asked for, nothing is adopted."""
+        if self.log.plan.settle == "relevance" and self._findings.verdict(name).kind == "improved":
             self._more_answers.ask(instance_set, name, block, treatments=len(self.log.state.open_treatments()))
         if name not in self.log.state.verdicts and self._settled(name):
             self._findings.conclude(name)
