@@ -201,7 +201,7 @@ class PanelRunner:
         saw one of them full and there are cores for more."""
         slots = [(cost, each.steal_fraction) for each in found.aa for cost in (each.control, each.treated)]
         room = RoomBesidePhp(self.log.plan, self.log.state.host, None)
-        load = room.load(self.panel.control, slots) if self.panel.metric == "throughput" and self.log.plan.transport != "script" else None
+        load = room.load(self.panel.control, slots) if self.panel.metric == "throughput" else None
         if load is None:
             return plan
         more = replace(plan, threads=threads_for([load]), nginx_workers=nginx_workers_for(load))

@@ -11,7 +11,7 @@ from phpdyno.journal.records import Calibrated
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.observation import Cost, Observation
-from phpdyno.model.plan import Plan
+from phpdyno.model.plan import Plan, Transport
 from phpdyno.model.runs.bottleneck import Bottleneck, Kind, Load
 from phpdyno.model.verdict import Verdict
 from phpdyno.server_files.apache import is_apache, of_both_kinds
@@ -19,6 +19,9 @@ from phpdyno.server_files.php import most_workers
 
 BESIDE_PHP: frozenset[Kind] = frozenset({"database", "web", "generator", "helpers"})
 """Findings in which nginx, database or generator was full, and PHP's cores were not."""
+
+SERVED: frozenset[Transport] = frozenset({"http", "fastcgi"})
+"""How a server is asked by our generator; elsewhere what runs beside PHP is what is asked."""
 
 Slots = Sequence[tuple[Cost, float]]
 """What an arm took in each block, and the share of that block that was stolen."""
@@ -51,7 +54,7 @@ class RoomBesidePhp(Struct, frozen=True):
         beside PHP, by its blocks that count.
 
         '' where PHP was the limit or nothing was, and where it cannot be told: journals of before
-        the generator's CPU was kept, the operations of a script.
+        the generator's CPU was kept, operations of a script or a client.
         """
         found = self._limits(arm, counted)
         if not found:
@@ -61,7 +64,7 @@ class RoomBesidePhp(Struct, frozen=True):
 
     def _limits(self, arm: Arm, counted: Sequence[Observation]) -> dict[str, Bottleneck]:
         plan = self.plan
-        if plan.metric_of(arm.name) != "throughput" or plan.transport == "script":
+        if plan.metric_of(arm.name) != "throughput":
             return {}
         sides: dict[str, tuple[Arm, Slots]] = {
             "control": (plan.control_of(arm.name), [(each.control, each.steal_fraction) for each in counted]),
@@ -82,7 +85,14 @@ class RoomBesidePhp(Struct, frozen=True):
         costs = [cost for cost, _ in slots]
         generator = [cost.generator_ns for cost in costs if cost.generator_ns is not None]
         wall_ns = sum(cost.wall_ns for cost in costs)
-        if host is None or not wall_ns or len(generator) < len(costs) or not host.measured_cores or not host.helper_cores:
+        if (
+            plan.transport not in SERVED
+            or host is None
+            or not wall_ns
+            or len(generator) < len(costs)
+            or not host.measured_cores
+            or not host.helper_cores
+        ):
             return None
         arms = [each for panel in plan.panels() for each in (panel.control, *panel.treatments)]
         beside = of_both_kinds(arms) and not set(host.measured_cores) & set(host.helper_cores)
