@@ -36,7 +36,7 @@ class MoreAnswers:
         self._shared = shared
         self._log = starter.log
 
-    def ask(self, instance_set: InstanceSet, name: str, block: int, *, treatments: int) -> None:
+    def ask(self, instance_set: InstanceSet, name: str, block: int, *, treatments: int, most_s: float = math.inf) -> None:
         """Drive a live treatment until it has given enough answers, a wrong one can be no chance,
         or its time is over; the control as well as soon as one was wrong."""
         log, panel = self._log, self._starter.panel
@@ -44,7 +44,7 @@ class MoreAnswers:
         if driven is None or self._given(name) >= ENOUGH:
             return
         log.phase(f"block {block + 1}: is any answer wrong that {name} gives")
-        deadline = time.monotonic() + seconds_for(log.plan.budget_s, log.left_s(), treatments)
+        deadline = time.monotonic() + min(most_s, seconds_for(log.plan.budget_s, log.left_s(), treatments))
         count = max(1, math.ceil(TURN_NS * panel.concurrency / instance_set.warm[name].request_wall_ns))
         generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence([log.plan.seed + SEED, block])))
         while self._given(name) < ENOUGH and time.monotonic() < deadline and name not in log.state.verdicts:

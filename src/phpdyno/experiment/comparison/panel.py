@@ -32,13 +32,13 @@ from phpdyno.experiment.comparison.calibration import MOST_ALIVE, Calibration, C
 from phpdyno.experiment.comparison.findings import Findings
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.logbook import Logbook
-from phpdyno.experiment.comparison.more_answers import MoreAnswers
+from phpdyno.experiment.comparison.more_answers import LEAST_S, MoreAnswers
 from phpdyno.experiment.comparison.planning import PanelGoal, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
 from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.schedule import draw_order, schedule_block
 from phpdyno.experiment.comparison.state import DROPPED
 from phpdyno.journal.records import BlockBegun, BlockDone, Calibrated, CarriedOver
-from phpdyno.model.arm import Arm
+from phpdyno.model.arm import AA, Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Panel
 from phpdyno.servers.instance import ArmFailed
@@ -386,10 +386,22 @@ class PanelRunner:
         samples = save_samples(self._run, block, reading, treatments)
         self.log.record(BlockDone(block, began_s, self.log.spent_s(), tuple(observations), samples))
         if self.log.plan.fixed or self.log.plan.settle == "never":
+            self._ask_at_the_end(instance_set, block)
             return
         for name in self.open_treatments():
             if self._settled(name):
                 self._settle(instance_set, name, block)
+
+    def _ask_at_the_end(self, instance_set: InstanceSet, block: int) -> None:
+        """After the last of fixed blocks, ask what looks better and may be adopted for more
+        answers."""
+        plan = self.log.plan
+        if not plan.may_be_adopted or plan.fixed is None or self.turn < plan.fixed.blocks:
+            return
+        for name in self.open_treatments():
+            effect = self._findings.verdict(name).effect
+            if effect is not None and effect.ratio > 1.0 and name != AA:
+                self._more_answers.ask(instance_set, name, block, treatments=len(self.open_treatments()), most_s=LEAST_S)
 
     def _settled(self, name: str) -> bool:
         """Whether more blocks could teach nothing of a treatment. A wrong answer that the control
