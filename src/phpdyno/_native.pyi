@@ -24,19 +24,42 @@ malformed         bytes that are not the protocol (bad status line, bad chunk, F
                   the request (overloaded, unknown role)
 abandoned         never sent, because max_failures was reached or the run was interrupted; or the
                   server hangs (see `Engine.run`), then also what was in flight
-wrong_body        a complete response of the expected length, but not the expected bytes (only
-                  where a `Frame` asks for them)
+wrong_body        a complete response of the expected length, but another body than a `Target`'s
+                  pattern or a `Frame` asks for
 """
+
+@final
+class BodyPattern:
+    """What the body of a valid answer is like: literals with a volatile gap between each two."""
+
+    def __init__(self, literals: Sequence[bytes], gaps: Sequence[tuple[int, int, bytes]] = ()) -> None:
+        """A gap: its least and greatest length in bytes, and the bytes that may stand in it.
+
+        Raises ValueError: not one literal more than gaps, a least length over the greatest.
+        """
+
+    def fits(self, body: bytes) -> bool:
+        """Whether a whole body is like this."""
 
 @final
 class Target:
     """One request template, rendered once for one transport, with what a valid answer looks like.
 
-    `status` is the expected status; the body length must lie in [min_bytes, max_bytes].
+    `status` is the expected status; the body length must lie in [min_bytes, max_bytes]. With `body`
+    every body (decoded from its transfer coding) is compared whole, as it arrives; up to 8 MiB of
+    what follows the first literal, or what differs, are held for it.
     """
 
     @staticmethod
-    def http(request: bytes, *, status: int, min_bytes: int = 0, max_bytes: int = 2**62, head: bool = False) -> Target:
+    def http(
+        request: bytes,
+        *,
+        status: int,
+        min_bytes: int = 0,
+        max_bytes: int = 2**62,
+        head: bool = False,
+        body: BodyPattern | None = None,
+    ) -> Target:
         """A complete HTTP/1.1 request (request line, headers, blank line, body). `head`: the answer
         has no body.
 
@@ -51,6 +74,7 @@ class Target:
         status: int,
         min_bytes: int = 0,
         max_bytes: int = 2**62,
+        body: BodyPattern | None = None,
     ) -> Target:
         """A FastCGI responder request; records are encoded here, once.
 
@@ -88,6 +112,9 @@ class Samples:
     """Decoded bytes of the body (of chunks: the data), or of the part of it that came."""
     target: NDArray[np.uint32]
     outcome: NDArray[np.uint8]
+    different: list[tuple[int, bytes]]
+    """Row and body of the first answers that were `wrong_body`, eight of each thread; none after
+    `Pipeline.run`."""
     started_ns: int
     """Before the first request; of `run_open` the zero of its schedule."""
     ended_ns: int
@@ -179,10 +206,10 @@ class Engine:
         100 ms), OSError (epoll, out of file descriptors or threads), ValueError (concurrency,
         max_failures or threads of 0, more threads than connections), TypeError (not a
         one-dimensional uint32 array). Never raises for what a server does: that is in `outcome`.
-        After `max_failures` outcomes other than ok, what was not sent yet is `abandoned`; what is
-        in flight still ends. After as many time-outs in a row, without a complete answer in
-        between, as requests may be in flight (on all threads) the server hangs: it is asked no
-        more, and what is in flight is `abandoned` too.
+        After `max_failures` outcomes other than ok and wrong_body, what was not sent yet is
+        `abandoned`; what is in flight still ends. After as many time-outs in a row, without a
+        complete answer in between, as requests may be in flight (on all threads) the server hangs:
+        it is asked no more, and what is in flight is `abandoned` too.
         """
 
     def run_open(

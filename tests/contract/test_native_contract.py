@@ -281,3 +281,21 @@ def test_one_engine_is_for_one_thread_at_a_time() -> None:
         held.free.set()
         thread.join()
         engine.close()
+
+
+def test_a_body_is_held_against_its_pattern() -> None:
+    """A gap of one to three digits; what differs is kept with its row, and ends no run."""
+    pattern = native.BodyPattern([b"at ", b" end"], [(1, 3, b"0123456789")])
+    assert pattern.fits(b"at 12 end")
+    assert not pattern.fits(b"at 1234 end")
+    body = b"at x end"
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with FakeServer(always(answer)) as server:
+        engine = Engine(server.address, [Target.http(b"GET / HTTP/1.1\r\nHost: fake\r\n\r\n", status=200, body=pattern)])
+        samples = engine.run(zeros(20), max_failures=1)
+        assert names(samples) == ["wrong_body"] * 20
+        assert samples.different == [(row, body) for row in range(8)]
+        assert engine.fetch(0).body == body
+    for literals, gaps in (([], []), ([b"a", b"b"], []), ([b"a", b"b"], [(3, 2, b"")])):
+        with pytest.raises(ValueError, match="gap"):
+            native.BodyPattern(literals, gaps)

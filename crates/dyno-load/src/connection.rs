@@ -12,8 +12,9 @@ use crate::answer::Answer;
 use crate::clock::now_ns;
 use crate::http1::Progress;
 use crate::options::Options;
-use crate::outcome::{Failure, Malformed};
-use crate::sink::Sink;
+use crate::outcome::{Failure, Malformed, Outcome};
+use crate::pattern::Follower;
+use crate::sink::{Sink, Tee};
 use crate::socket::{Opened, open};
 use crate::target::{Target, Transport};
 
@@ -60,6 +61,7 @@ pub(crate) struct Connection {
     state: State,
     watched: EventFlags,
     pub(crate) answer: Answer,
+    follower: Follower,
     written: usize,
     /// This socket has already carried an answer, so its end before the next one may be a keep-alive race.
     used: bool,
@@ -78,6 +80,7 @@ impl Connection {
             state: State::Idle,
             watched: EventFlags::empty(),
             answer: Answer::new(transport),
+            follower: Follower::default(),
             written: 0,
             used: false,
             row: 0,
@@ -95,6 +98,7 @@ impl Connection {
     /// the request.
     pub(crate) fn start(&mut self, peer: &mut Peer, row: usize, target: &Target) -> io::Result<Step> {
         self.answer.reset(target);
+        self.follower.reset();
         self.row = row;
         self.written = 0;
         self.first_byte_ns = 0;
@@ -128,6 +132,20 @@ impl Connection {
             return self.receive(peer, target, buffer, sink);
         }
         Ok(Step::Pending)
+    }
+
+    /// Judge the complete answer to `target`.
+    pub(crate) fn judge(&mut self, target: &Target) -> Outcome {
+        let judged = target.expected.judge(self.answer.status(), self.answer.body_bytes());
+        match &target.pattern {
+            Some(pattern) if judged == Outcome::Ok && !self.follower.fits(pattern) => Outcome::WrongBody,
+            _ => judged,
+        }
+    }
+
+    /// The body of the answer to `target`, where it was held against a pattern.
+    pub(crate) fn body(&self, target: &Target) -> Option<Vec<u8>> {
+        target.pattern.as_ref().map(|pattern| self.follower.body(pattern))
     }
 
     /// The failure of a request that has run out of time at `now_ns`.
@@ -243,7 +261,11 @@ impl Connection {
         if self.first_byte_ns == 0 {
             self.first_byte_ns = now_ns;
         }
-        match self.answer.feed(bytes, sink) {
+        let fed = match &target.pattern {
+            Some(pattern) => self.answer.feed(bytes, &mut Tee { sink, follower: &mut self.follower, pattern }),
+            None => self.answer.feed(bytes, sink),
+        };
+        match fed {
             Ok(Progress::More) => Step::Pending,
             Ok(Progress::Complete { reusable }) => {
                 self.done_ns = now_ns;

@@ -13,7 +13,7 @@ use crate::connection::Step;
 use crate::connections::Connections;
 use crate::error::Error;
 use crate::outcome::{Failure, Outcome};
-use crate::recorder::{Row, Samples};
+use crate::recorder::{Different, MOST_DIFFERENT, Row, Samples};
 use crate::sink::Sink;
 
 /// Time-outs and interrupts are looked at when this much has passed, and no wait is longer: so at least every 80 ms,
@@ -189,7 +189,8 @@ impl<'a, S: Sink> Flight<'a, S> {
         self.samples.set(connection.row, &row);
         self.samples.stderr_bytes += connection.answer.stderr_bytes();
         connection.finish(step == Step::Complete { reusable: true } && self.connections.options.keep_alive);
-        if outcome != Outcome::Ok {
+        // What answers otherwise than expected was asked and has answered: nothing stands still.
+        if outcome != Outcome::Ok && outcome != Outcome::WrongBody {
             self.common.count_failure();
         }
         if self.free.is_empty() {
@@ -199,10 +200,15 @@ impl<'a, S: Sink> Flight<'a, S> {
         self.free.push(token);
     }
 
-    fn judge(&self, token: usize) -> Outcome {
-        let connection = &self.connections.all[token];
+    fn judge(&mut self, token: usize) -> Outcome {
+        let connection = &mut self.connections.all[token];
         let target = &self.connections.targets[self.samples.target[connection.row] as usize];
-        target.expected.judge(connection.answer.status(), connection.answer.body_bytes())
+        let outcome = connection.judge(target);
+        if outcome == Outcome::WrongBody && self.samples.different.len() < MOST_DIFFERENT {
+            let body = connection.body(target).unwrap_or_default();
+            self.samples.different.push(Different { row: connection.row, body });
+        }
+        outcome
     }
 
     fn note(&mut self, failure: Failure) -> Outcome {

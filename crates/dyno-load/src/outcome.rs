@@ -24,7 +24,7 @@ pub enum Outcome {
     Malformed = 6,
     /// Never sent, or in flight when the run ended: interrupted, or the server hangs.
     Abandoned = 7,
-    /// A complete response of the expected length with other bytes than the expected ones.
+    /// A complete response of the expected length whose body is not the expected one.
     WrongBody = 8,
 }
 

@@ -2,6 +2,18 @@
 
 use crate::outcome::Outcome;
 
+/// Bodies that a thread keeps of a run, the first ones.
+pub(crate) const MOST_DIFFERENT: usize = 8;
+
+/// A body that was not the expected one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Different {
+    /// The row of its request.
+    pub row: usize,
+    /// All of it, up to [`crate::pattern::MOST_HELD_BYTES`] and what was as expected before.
+    pub body: Vec<u8>,
+}
+
 /// One row per entry of the sequence, in its order. Times are `CLOCK_MONOTONIC` nanoseconds, 0 where a request never
 /// got so far.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +38,8 @@ pub struct Samples {
     pub target: Vec<u32>,
     /// [`Outcome`] codes.
     pub outcome: Vec<u8>,
+    /// The first bodies that were not the expected ones, as many as are kept of a run.
+    pub different: Vec<Different>,
     /// Before the first request; in an open loop the zero of its schedule.
     pub started_ns: u64,
     /// After the last outcome.
@@ -94,6 +108,7 @@ impl Samples {
             put(&mut self.status, rows, &part.status);
             put(&mut self.body_bytes, rows, &part.body_bytes);
             put(&mut self.outcome, rows, &part.outcome);
+            self.different.extend(part.different.into_iter().map(|each| Different { row: rows[each.row], ..each }));
             self.ended_ns = self.ended_ns.max(part.ended_ns);
             self.connects += part.connects;
             self.stderr_bytes += part.stderr_bytes;

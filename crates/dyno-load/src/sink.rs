@@ -1,6 +1,7 @@
 //! Where the content of a response goes: nowhere while measuring, into memory when one answer is fetched.
 
 use crate::outcome::Malformed;
+use crate::pattern::{Follower, Pattern};
 
 /// Receives the content of one response, in order, in pieces of any size.
 pub trait Sink {
@@ -24,6 +25,28 @@ pub trait Sink {
 pub struct Discard;
 
 impl Sink for Discard {}
+
+/// Hands everything on, and shows the body to a follower on the way.
+pub(crate) struct Tee<'a, S> {
+    pub(crate) sink: &'a mut S,
+    pub(crate) follower: &'a mut Follower,
+    pub(crate) pattern: &'a Pattern,
+}
+
+impl<S: Sink> Sink for Tee<'_, S> {
+    fn header(&mut self, name: &[u8], value: &[u8]) {
+        self.sink.header(name, value);
+    }
+
+    fn body(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        self.follower.take(self.pattern, piece);
+        self.sink.body(piece)
+    }
+
+    fn stderr(&mut self, piece: &[u8]) {
+        self.sink.stderr(piece);
+    }
+}
 
 /// Keeps one whole answer.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,10 @@
 //! What to send, and what a valid answer looks like.
 
+use std::sync::Arc;
+
 use crate::fastcgi::{Oversized, encode_request, set_keep_conn};
 use crate::outcome::Outcome;
+use crate::pattern::Pattern;
 
 /// The protocol of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +57,15 @@ pub struct Target {
     pub expected: Expected,
     /// The answer has no body whatever its headers say (HEAD).
     pub no_body: bool,
+    /// What its body is like; nothing where only status and length are judged.
+    pub pattern: Option<Arc<Pattern>>,
 }
 
 impl Target {
     /// A complete HTTP/1.1 request; `head`: it is a HEAD request.
     #[must_use]
     pub fn http(request: Vec<u8>, head: bool, expected: Expected) -> Self {
-        Self { request, transport: Transport::Http, expected, no_body: head }
+        Self { request, transport: Transport::Http, expected, no_body: head, pattern: None }
     }
 
     /// A FastCGI responder request.
@@ -73,7 +78,13 @@ impl Target {
         V: AsRef<[u8]>,
     {
         let request = encode_request(params, stdin)?;
-        Ok(Self { request, transport: Transport::FastCgi, expected, no_body: false })
+        Ok(Self { request, transport: Transport::FastCgi, expected, no_body: false, pattern: None })
+    }
+
+    /// The same target, of whose valid answers the bodies are like `pattern` (none: any body).
+    #[must_use]
+    pub fn like(self, pattern: Option<Arc<Pattern>>) -> Self {
+        Self { pattern, ..self }
     }
 
     /// The same target for an engine that does, or does not, keep connections. HTTP requests say it themselves.

@@ -151,3 +151,11 @@ fn a_pipeline() {
     assert_eq!(few, allocations(10_000));
     assert!(few <= 6, "6 columns: {few}");
 }
+
+#[test]
+fn a_body_with_gaps() {
+    let server = FakeServer::unix(always(HELLO));
+    let gap = dyno_load::Gap::new(1, 4, b"l").unwrap();
+    let pattern = dyno_load::Pattern::new(vec![b"he".to_vec(), b"o".to_vec()], vec![gap]).map(std::sync::Arc::new);
+    assert_no_allocation_per_request(engine(&server.address, http_target().like(pattern)), "ok");
+}

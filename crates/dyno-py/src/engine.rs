@@ -63,7 +63,7 @@ impl Engine {
         let sequence = sequence.as_array().to_vec();
         let engine = &mut self.engine;
         let columns = interruptible(py, |stop| engine.run(sequence, width, max_failures, stop))?;
-        Ok(Samples::new(py, columns))
+        Samples::new(py, columns)
     }
 
     /// Send `targets[sequence[i]]` `offsets_ns[i]` after the zero of the schedule, on at most `connections` connections,
@@ -82,7 +82,7 @@ impl Engine {
         let (sequence, offsets_ns) = (sequence.as_array().to_vec(), offsets_ns.as_array().to_vec());
         let engine = &mut self.engine;
         let columns = interruptible(py, |stop| engine.run_open(sequence, offsets_ns, width, max_failures, stop))?;
-        Ok(Samples::new(py, columns))
+        Samples::new(py, columns)
     }
 
     /// One request, the whole answer kept. Does not check the expected length.

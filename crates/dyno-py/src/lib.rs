@@ -2,6 +2,7 @@
 
 mod engine;
 mod histogram;
+mod pattern;
 mod pipeline;
 mod samples;
 mod target;
@@ -15,6 +16,8 @@ mod _native {
     use crate::engine::{Engine, Response};
     #[pymodule_export]
     use crate::histogram::Histogram;
+    #[pymodule_export]
+    use crate::pattern::BodyPattern;
     #[pymodule_export]
     use crate::pipeline::{Frame, Pipeline};
     #[pymodule_export]

@@ -61,7 +61,7 @@ impl Pipeline {
         let sequence = sequence.as_array().to_vec();
         let pipeline = &mut self.pipeline;
         let columns = interruptible(py, |stop| pipeline.run(sequence, window, max_failures, stop))?;
-        Ok(Samples::new(py, columns))
+        Samples::new(py, columns)
     }
 
     /// Why the last run ended early, in words.

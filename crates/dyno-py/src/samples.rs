@@ -2,6 +2,7 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
 
 /// The columns of one `Engine.run`, `Engine.run_open` or `Pipeline.run`: one row per requested index, in the order of the sequence.
 #[pyclass(module = "phpdyno._native", frozen, get_all)]
@@ -15,6 +16,7 @@ pub(crate) struct Samples {
     body_bytes: Py<PyArray1<u64>>,
     target: Py<PyArray1<u32>>,
     outcome: Py<PyArray1<u8>>,
+    different: Py<PyList>,
     started_ns: u64,
     ended_ns: u64,
     connects: u64,
@@ -23,8 +25,11 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    pub(crate) fn new(py: Python<'_>, columns: dyno_load::Samples) -> Self {
-        Self {
+    pub(crate) fn new(py: Python<'_>, columns: dyno_load::Samples) -> PyResult<Self> {
+        let different = columns.different.iter().map(|each| (each.row, PyBytes::new(py, &each.body)));
+        let different = PyList::new(py, different.collect::<Vec<_>>())?.unbind();
+        Ok(Self {
+            different,
             intended_ns: columns.intended_ns.into_pyarray(py).unbind(),
             ready_ns: columns.ready_ns.into_pyarray(py).unbind(),
             sent_ns: columns.sent_ns.into_pyarray(py).unbind(),
@@ -39,6 +44,6 @@ impl Samples {
             connects: columns.connects,
             stderr_bytes: columns.stderr_bytes,
             other_threads_cpu_ns: columns.other_threads_cpu_ns,
-        }
+        })
     }
 }

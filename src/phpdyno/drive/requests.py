@@ -4,10 +4,12 @@ answer."""
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypedDict
 from urllib.parse import unquote
 
 from msgspec import Struct
 
+from phpdyno._native import BodyPattern
 from phpdyno._native import Target as NativeTarget
 from phpdyno.config.requests import filled
 from phpdyno.errors import UsageError
@@ -27,6 +29,15 @@ class LengthClass(Struct, frozen=True):
     most: int = _UNBOUNDED
 
 
+class ValidAnswer(TypedDict):
+    """What a valid answer is like, as the load core wants it."""
+
+    status: int
+    min_bytes: int
+    max_bytes: int
+    body: BodyPattern | None
+
+
 def length_class(lengths: Sequence[int]) -> LengthClass:
     """Around what the control answered: 5 % and 128 bytes either way, which an error page does not
     fit; never empty unless it was."""
@@ -36,9 +47,16 @@ def length_class(lengths: Sequence[int]) -> LengthClass:
 
 
 def native_targets(
-    workload: Workload, transport: Transport, *, docroot: Path, front_controller: str, lengths: Mapping[str, LengthClass]
+    workload: Workload,
+    transport: Transport,
+    *,
+    docroot: Path,
+    front_controller: str,
+    lengths: Mapping[str, LengthClass],
+    patterns: Mapping[str, BodyPattern] | None = None,
 ) -> list[NativeTarget]:
-    """The workload's targets in order; one whose label has no length class accepts any length.
+    """The workload's targets in order; one whose label has no length class accepts any length, and
+    without a pattern any body.
 
     Raises UsageError: a target wants a variable that is not set, or php-fpm does not serve it.
     """
@@ -46,17 +64,23 @@ def native_targets(
     for each in workload.targets:
         target = filled(each, os.environ)
         bounds = lengths.get(target.label, LengthClass())
+        valid: ValidAnswer = {
+            "status": target.status,
+            "min_bytes": bounds.least,
+            "max_bytes": bounds.most,
+            "body": (patterns or {}).get(target.label),
+        }
         headers, body = _headers(target), _body(target)
         if transport == "http":
             request = http_request(path=target.path, host=workload.host, method=target.method, headers=headers, body=body)
             head = target.method == "HEAD"
-            rendered.append(NativeTarget.http(request, status=target.status, min_bytes=bounds.least, max_bytes=bounds.most, head=head))
+            rendered.append(NativeTarget.http(request, head=head, **valid))
         else:
             script = script_for(target, docroot=docroot, front_controller=front_controller)
             params = request_params(
                 path=target.path, host=workload.host, docroot=docroot, script=script, method=target.method, headers=headers, body=body
             )
-            rendered.append(NativeTarget.fastcgi(params, body or b"", status=target.status, min_bytes=bounds.least, max_bytes=bounds.most))
+            rendered.append(NativeTarget.fastcgi(params, body or b"", **valid))
     return rendered
 
 

@@ -21,18 +21,27 @@ class Cores(Struct, frozen=True):
     nginx: tuple[int, ...] = ()
 
 
-def split_cores(available: tuple[int, ...] | None = None, workers: int = 1, *, nginx_beside_php: bool = False) -> Cores:
+LOADED_SHARE = 3
+"""Where throughput is compared a third of the cores is for generator, nginx and database: with one
+of many they are full before PHP is, and nothing can be said."""
+
+
+def split_cores(
+    available: tuple[int, ...] | None = None, workers: int = 1, *, nginx_beside_php: bool = False, compared: bool = False
+) -> Cores:
     """The last core(s) for the instance, as many as it has busy workers, at least one core for the
     rest.
 
     Core 0 stays with the helpers: interrupts of most machines land there. `nginx_beside_php`: nginx
     runs where PHP does, as it must where it is compared with a web server that has PHP in itself:
-    on cores of its own it would be a gift to one side.
+    on cores of its own it would be a gift to one side. `compared`: arms under load are held against
+    each other, so that it matters more that the rest has room than how many cores PHP has.
     """
     cores = tuple(sorted(os.sched_getaffinity(0))) if available is None else available
     if len(cores) == 1:
         return Cores(cores, cores)
-    count = max(1, min(workers, len(cores) - 1))
+    rest = max(1, len(cores) // LOADED_SHARE) if compared else 1
+    count = max(1, min(workers, len(cores) - rest))
     measured = cores[-count:]
     return Cores(measured, cores[:-count], measured if nginx_beside_php else ())
 

@@ -3,6 +3,7 @@ newer than its own."""
 
 from msgspec import Struct
 
+from phpdyno.model.answered import AnswerCount
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.inside.explained import Explained
 from phpdyno.model.inside.reach import Reached
@@ -73,6 +74,14 @@ class TargetAnswer(Struct, frozen=True):
     compared: str
 
 
+class AnswersUnderLoad(Struct, frozen=True, tag="answered"):
+    """What the arms answered while they were driven, by arm, since the last such line. There is
+    none in journals of before bodies were compared under load."""
+
+    block: int
+    arms: dict[str, AnswerCount]
+
+
 class Proved(Struct, frozen=True, tag="facts"):
     """Facts of one arm's worker after warm-up, and the proofs judged on them."""
 
@@ -106,7 +115,9 @@ class Calibrated(Struct, frozen=True, tag="calibration"):
     `blocks` fit in the metric's part of the budget; with them an effect of `decidable` (a fraction)
     is found with 90 % power, and one of the margin after `eta_s` seconds of blocks, those of the
     other metric included. `alive` instance sets are started at once. `allan` and `aa` are what
-    was measured (`allan` is empty where the slot length was given).
+    was measured (`allan` is empty where the slot length was given). In the blocks the generator
+    drives on `threads`, and nginx has `nginx_workers` where an arm does not say otherwise: more
+    than one where it was seen to be full.
     """
 
     slot_requests: int
@@ -128,6 +139,8 @@ class Calibrated(Struct, frozen=True, tag="calibration"):
     took_s: float = 0.0
     allan: tuple[AllanPoint, ...] = ()
     aa: tuple[Observation, ...] = ()
+    threads: int = 1
+    nginx_workers: int = 1
 
 
 class CarriedOver(Struct, frozen=True, tag="carry-over"):
@@ -139,6 +152,14 @@ class CarriedOver(Struct, frozen=True, tag="carry-over"):
     slot_requests: int
     log_ratio: float
     pairs: int
+
+
+class BlockBegun(Struct, frozen=True, tag="begun"):
+    """A block on which these treatments were started; what became of it, or that nothing did, is
+    said by later lines. There is none in older journals."""
+
+    block: int
+    treatments: tuple[str, ...]
 
 
 class BlockDone(Struct, frozen=True, tag="block"):
@@ -198,9 +219,11 @@ Record = (
     | Preflight
     | ReachedFor
     | Answers
+    | AnswersUnderLoad
     | Proved
     | Calibrated
     | CarriedOver
+    | BlockBegun
     | BlockDone
     | Incident
     | Concluded

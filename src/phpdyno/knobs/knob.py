@@ -53,7 +53,8 @@ class Knob(Struct, frozen=True):
     depends on where a start puts things, so several are made. `apart`: knobs that are not tried
     while it is, as its processes would take from the host what theirs need. `span`: the numbers
     that are searched once what it needs is at work. `files`: the values that are tried are files,
-    to be looked for first. `reference` names manual or source, with the section.
+    to be looked for first. `reference` names manual or source, with the section. `by_time`: what
+    of its effect a busy loop in blocks of seconds hides.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Knob(Struct, frozen=True):
     files: bool = False
     price: Price = "nothing worth mentioning"
     reference: str = ""
+    by_time: str = ""
 
     @property
     def rank(self) -> int:

@@ -75,6 +75,7 @@ def _rows(knob: Knob) -> Iterator[tuple[str, str]]:
     yield "promises", knob.promise if knob.tries else ""
     yield "not tried beside", ", ".join(f"`{other}`" for other in knob.apart)
     yield "at work", "where a start puts things well; tune looks at several" if knob.drawn else ""
+    yield "not judged under a busy loop", knob.by_time
     yield "reference", knob.reference
 
 

@@ -123,6 +123,8 @@ class Plan(Struct, frozen=True):
     such failures is invalid. `fixed`: so many blocks of that shape, for statistics over all of
     them; `trial`: every arm is started, checked and proved, the host is calibrated, and no block is
     measured. `explain`: once all is measured, every treatment is looked into beside its control.
+    `may_be_adopted`: what looks better after its last fixed block is asked for more answers, as it
+    is before an `improved`.
     """
 
     app: str
@@ -152,6 +154,7 @@ class Plan(Struct, frozen=True):
     fixed: FixedBlocks | None = None
     trial: bool = False
     explain: bool = False
+    may_be_adopted: bool = False
 
     def metric_of(self, treatment: str) -> Metric:
         """The metric that was fixed for a treatment."""
@@ -176,6 +179,11 @@ class Plan(Struct, frozen=True):
             if arms:
                 found.append(Panel(metric, control, arms, self.loaded_concurrency if loaded else self.concurrency))
         return tuple(found)
+
+    def control_of(self, treatment: str) -> Arm:
+        """The control that a treatment is held against."""
+        loaded = self.metric_of(treatment) == "throughput" and self.loaded_control is not None
+        return self.loaded_control if loaded and self.loaded_control is not None else self.control
 
     @property
     def alpha(self) -> float:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from phpdyno.experiment.common.bottleneck import FULL
+from phpdyno.experiment.common.beside_php import helpers_cores, helpers_of, percent_busy
 from phpdyno.model.runs.bottleneck import Bottleneck, Kind
 
-EDGE = 1.05
 PHP = "php-fpm"
 TOO_SMALL = "the host is too small for this load"
 
@@ -16,67 +15,19 @@ def bottleneck_sentence(found: Bottleneck, *, php: str = PHP) -> str:
     return _SENTENCES[found.kind](found).replace(PHP, php)
 
 
-def beside_php_words(found: Bottleneck, whose: str = "") -> str:
-    """The warning of a comparison whose requests per second were limited by what runs beside PHP;
-    `whose`: ` of the control`, '' of both arms.
-
-    `requests per second were limited by the core of nginx, MariaDB and the generator (93 % busy),
-    not by PHP (41 %): ...`
-    """
-    said = f"requests per second{whose} were limited by {_full_beside_php(found)}, not by PHP ({_percent(found.shares.php)})"
-    return f"{said}: a difference in PHP may not show in them; {_with_more_room(found)}"
-
-
-def _full_beside_php(found: Bottleneck) -> str:
-    shares = found.shares
-    if shares.helper_cores >= FULL:
-        return f"{_helpers_cores(found)} ({_percent(shares.helper_cores)} busy)"
-    if found.kind == "web":
-        return f"nginx's process ({_percent(shares.one_web)} of a core)"
-    return f"the generator's thread ({_percent(shares.one_generator)} of a core)"
-
-
-def _with_more_room(found: Bottleneck) -> str:
-    """The next step. PHP has a core for each request in flight, the helpers have the rest: fewer in
-    flight leave them more."""
-    cores = len(found.load.php_cores) + len(found.load.helper_cores)
-    more = cores - cores // 2
-    if found.shares.helper_cores >= FULL and more > len(found.load.helper_cores):
-        return f"compare CPU per request (--metric cpu), or leave the others {more} cores (--concurrency {cores // 2})"
-    return "compare CPU per request (--metric cpu), or measure on a host with more cores"
-
-
-def _percent(share: float) -> str:
-    # CPU time is read a moment after the clock, so a full core may come out a little above 1.
-    return f"{100 * (1.0 if 1.0 < share < EDGE else share):.0f} %"
-
-
 def _php_busy(found: Bottleneck) -> str:
     cores = found.load.php_cores
     subject = "php-fpm's core is" if len(cores) == 1 else f"php-fpm's {len(cores)} cores are"
-    return f"{subject} busy {_percent(found.shares.php_cores)} of the time"
+    return f"{subject} busy {percent_busy(found.shares.php_cores)} of the time"
 
 
 def _helpers_busy(found: Bottleneck) -> str:
     verb = "is" if len(found.load.helper_cores) == 1 else "are"
-    return f"{_helpers_cores(found)} {verb} busy {_percent(found.shares.helper_cores)} of the time"
-
-
-def _helpers_cores(found: Bottleneck) -> str:
-    cores = found.load.helper_cores
-    subject = "the core" if len(cores) == 1 else f"the {len(cores)} cores"
-    *names, last = [name for name, _ in _helpers_of(found)]
-    return f"{subject} of " + (f"{', '.join(names)} and {last}" if names else last)
-
-
-def _helpers_of(found: Bottleneck) -> list[tuple[str, float]]:
-    shares = found.shares
-    named = (("nginx", shares.web), ("MariaDB", shares.database), ("the services", shares.services), ("the generator", shares.generator))
-    return [(name, share) for name, share in named if share is not None]
+    return f"{helpers_cores(found)} {verb} busy {percent_busy(found.shares.helper_cores)} of the time"
 
 
 def _parts(found: Bottleneck) -> str:
-    return ", ".join(f"{name} {_percent(share)}" for name, share in _helpers_of(found))
+    return ", ".join(f"{name} {percent_busy(share)}" for name, share in helpers_of(found))
 
 
 def _figures(found: Bottleneck) -> str:
@@ -84,16 +35,15 @@ def _figures(found: Bottleneck) -> str:
 
 
 def _stolen(found: Bottleneck) -> str:
-    return (
-        f"the hypervisor takes {_percent(found.shares.stolen)} of the time for which there is work: this tells of the host, not of the app"
-    )
+    share = percent_busy(found.shares.stolen)
+    return f"the hypervisor takes {share} of the time for which there is work: this tells of the host, not of the app"
 
 
 def _shared_core(found: Bottleneck) -> str:
     busy = max(found.shares.php_cores, found.shares.helper_cores)
     return (
-        f"php-fpm shares a core with the rest, and it is busy {_percent(busy)} of the time"
-        f" (php-fpm {_percent(found.shares.php)}, {_parts(found)}): {TOO_SMALL}"
+        f"php-fpm shares a core with the rest, and it is busy {percent_busy(busy)} of the time"
+        f" (php-fpm {percent_busy(found.shares.php)}, {_parts(found)}): {TOO_SMALL}"
     )
 
 
@@ -102,25 +52,25 @@ def _all_full(found: Bottleneck) -> str:
 
 
 def _php(found: Bottleneck) -> str:
-    return f"{_php_busy(found)}, {_percent(found.shares.php)} with php-fpm: PHP's CPU is the limit"
+    return f"{_php_busy(found)}, {percent_busy(found.shares.php)} with php-fpm: PHP's CPU is the limit"
 
 
 def _stranger_beside_php(found: Bottleneck) -> str:
-    return f"{_php_busy(found)}, but php-fpm uses only {_percent(found.shares.php)}: something else runs there"
+    return f"{_php_busy(found)}, but php-fpm uses only {percent_busy(found.shares.php)}: something else runs there"
 
 
 def _database(found: Bottleneck) -> str:
-    return f"{_helpers_busy(found)}, MariaDB uses {_percent(found.shares.database or 0.0)}: the database is the limit"
+    return f"{_helpers_busy(found)}, MariaDB uses {percent_busy(found.shares.database or 0.0)}: the database is the limit"
 
 
 def _web(found: Bottleneck) -> str:
-    return f"nginx's process is busy {_percent(found.shares.one_web)} of the time, {_helpers_busy(found)}: {TOO_SMALL}"
+    return f"nginx's process is busy {percent_busy(found.shares.one_web)} of the time, {_helpers_busy(found)}: {TOO_SMALL}"
 
 
 def _generator(found: Bottleneck) -> str:
     threads = found.load.generator_threads
     subject = "the generator's thread is" if threads == 1 else f"the generator's {threads} threads are"
-    return f"{subject} busy {_percent(found.shares.one_generator)} of the time, {_helpers_busy(found)}: {TOO_SMALL}"
+    return f"{subject} busy {percent_busy(found.shares.one_generator)} of the time, {_helpers_busy(found)}: {TOO_SMALL}"
 
 
 def _helpers(found: Bottleneck) -> str:
@@ -138,16 +88,16 @@ def _workers(found: Bottleneck) -> str:
     if load.busy_workers is not None:
         seen.append(f"{load.busy_workers:.1f} on the mean")
     if load.queue_share is not None:
-        seen.append(f"requests queue in {_percent(load.queue_share)} of the samples")
-    rests = f" ({', '.join(seen)})" if seen else f" ({_percent(found.shares.one_worker)} of a core each)"
+        seen.append(f"requests queue in {percent_busy(load.queue_share)} of the samples")
+    rests = f" ({', '.join(seen)})" if seen else f" ({percent_busy(found.shares.one_worker)} of a core each)"
     idle = "their core idles" if len(load.php_cores) == 1 else f"their {len(load.php_cores)} cores idle"
-    return f"{subject} busy{rests} while {idle} {_percent(1 - found.shares.php_cores)} of the time: too few workers"
+    return f"{subject} busy{rests} while {idle} {percent_busy(1 - found.shares.php_cores)} of the time: too few workers"
 
 
 def _starting_workers(found: Bottleneck) -> str:
     load = found.load
     return (
-        f"requests queue in {_percent(load.queue_share or 0.0)} of the samples at c = {load.concurrency} although the pool may have"
+        f"requests queue in {percent_busy(load.queue_share or 0.0)} of the samples at c = {load.concurrency} although the pool may have"
         f" {load.workers} worker{'s' * (load.workers > 1)} ({_php_busy(found)}): php-fpm has not started enough of them"
     )
 
@@ -164,7 +114,7 @@ def _offered_rate(found: Bottleneck) -> str:
 
 def _unknown(found: Bottleneck) -> str:
     queue = found.load.queue_share
-    seen = "whether requests queue could not be read" if queue is None else f"requests queue in {_percent(queue)} of the samples"
+    seen = "whether requests queue could not be read" if queue is None else f"requests queue in {percent_busy(queue)} of the samples"
     return (
         f"nothing that was read is full at c = {found.load.concurrency} ({_figures(found)}, {seen}):"
         " what requests wait for (locks, disk, another host) was not read"

@@ -29,6 +29,8 @@ PHP_NAME: dict[Transport, str] = {"http": "php-fpm", "fastcgi": "php-fpm", "scri
 
 
 _MOST_DECIMALS = 6
+HERE = "this host, these minutes, these builds"
+"""What a number holds for, beside the number; with the time where that is known."""
 
 
 def metric_words(metric: Metric, unit: Unit) -> str:

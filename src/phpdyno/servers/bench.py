@@ -76,6 +76,8 @@ class Bench:
         self._status = status
         self._groups = groups
         self._host = HostSettings(supervisor)
+        self.nginx_workers = 1
+        """Processes of nginx for arms that do not name their number."""
         self._started = 0
         self._ini_files: dict[tuple[str, ...], IniFiles] = {}
         self._live_values: dict[str, dict[str, str]] = {}
@@ -90,26 +92,33 @@ class Bench:
 
         `under`: what php-fpm is started under; Apache cannot be.
         """
-        order = in_order(arms)
+        order: list[int] = []
         instances: list[Instance] = []
-        ready = 0
         try:
-            for place in order:
-                if wants_settings(arms[place]):
-                    # What holds for the whole host must not reach those that do not want it: they
-                    # have taken theirs once they answer.
-                    ready = self._await_all(instances, ready)
-                instances.append(self._launch(arms[place], under))
-            self._await_all(instances, ready)
+            for group in in_order(arms):
+                # What holds for the whole host must not reach those that do not want it: they have
+                # taken theirs once they answer.
+                alike = all(wants_settings(arms[place]) for place in group)
+                with contextlib.nullcontext() if alike else self._host.taken_back():
+                    order += group
+                    self._start_group([arms[place] for place in group], instances, under)
         except BaseException:
             self.stop(instances)
             raise
         return [instances[order.index(place)] for place in range(len(arms))]
 
-    def _await_all(self, instances: list[Instance], ready: int) -> int:
+    def _start_group(self, arms: Sequence[Arm], instances: list[Instance], under: Under) -> None:
+        ready = len(instances)
+        for arm in arms:
+            if wants_settings(arm):
+                self._await_all(instances, ready)
+                ready = len(instances)
+            instances.append(self._launch(arm, under))
+        self._await_all(instances, ready)
+
+    def _await_all(self, instances: list[Instance], ready: int) -> None:
         for position in range(ready, len(instances)):
             self._await(instances, position)
-        return len(instances)
 
     @contextlib.contextmanager
     def running(self, arms: Sequence[Arm], *, under: Under = ALONE) -> Iterator[list[Instance]]:
@@ -283,7 +292,7 @@ class Bench:
                 front_controller=app.front_controller,
                 prefix=prefix,
                 marker=instance.marker,
-                web=instance.arm.layer("web"),
+                web={"workers": str(self.nginx_workers), **instance.arm.layer("web")},
             )
         )
         name = f"web{instance.number}"

@@ -2,12 +2,14 @@
 the last of them is gone.
 
 They hold for the whole host, so an arm has one by when it starts: php-fpm takes reserved huge
-pages, and the length of its queue, when it starts. Instances without are therefore started first.
-The guardian restores what is left whatever becomes of us.
+pages, and the length of its queue, when it starts. Instances with and without are therefore started
+apart, one group after the other; while those without start, the settings are taken back. The
+guardian restores what is left whatever becomes of us.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from phpdyno.errors import DynoError, UsageError
@@ -77,6 +79,19 @@ class HostSettings:
             if name in FILES and not any(name in other.settings for other in self._live.values()):
                 self._supervisor.set_host(FILES[name], None)
 
+    @contextmanager
+    def taken_back(self) -> Iterator[None]:
+        """While this lasts the host is as it was, for instances that want no setting of it; those
+        that want one have taken theirs. Raises ArmFailed where the kernel then gives less than
+        before."""
+        names = {name for arm in self._live.values() for name in arm.settings if name in FILES}
+        for name in sorted(names):
+            self._supervisor.set_host(FILES[name], None)
+        yield
+        for arm in self._live.values():
+            for name in sorted(names & set(arm.settings)):
+                self._write(arm, name, arm.settings[name])
+
     def _write(self, arm: Arm, name: str, wanted: str) -> None:
         """Reserved pages are for each instance by itself, besides those of before; anything else
         holds for all."""
@@ -91,7 +106,19 @@ class HostSettings:
             raise ArmFailed(arm, f"{name}: the kernel gives {got} of {value}: memory is in pieces, or short")
 
 
-def in_order(arms: Sequence[Arm]) -> list[int]:
-    """Places of the arms in the order in which they are to start: those without settings of the
-    host first."""
-    return sorted(range(len(arms)), key=lambda place: wants_settings(arms[place]))
+def in_order(arms: Sequence[Arm]) -> list[list[int]]:
+    """Places of the arms in the groups that start one after the other: those with settings of the
+    host, and those without.
+
+    Who starts later finds other memory. So the order that the arms are given in, which is drawn for
+    every block, decides which group is first: the one whose arms stand further to the front on
+    average, which is either of them half of the time, however many arms a group has.
+    """
+    groups: list[list[int]] = [[], []]
+    for place, arm in enumerate(arms):
+        groups[wants_settings(arm)].append(place)
+    if not all(groups):
+        return [group for group in groups if group]
+    mean = [sum(group) / len(group) for group in groups]
+    as_they_are = arms[0].name <= arms[-1].name if mean[0] == mean[1] else mean[0] < mean[1]
+    return groups if as_they_are else groups[::-1]

@@ -53,7 +53,7 @@ def open_environment(
 
     Raises DynoError.
     """
-    cores = split_cores(workers=workers, nginx_beside_php=of_both_kinds(arms))
+    cores = split_cores(workers=workers, nginx_beside_php=of_both_kinds(arms), compared=True)
     shared = start_shared(stack, app, supervisor, cores)
     if shared.groups is None:
         _refuse_passing_workers(arms)

@@ -92,6 +92,41 @@ def test_a_setting_that_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path
     assert "the control has the same value" in row(answer, "ini.opcache.validate_timestamps=1")["reason"]
 
 
+RARE = """<?php
+$s = 0; for ($i = 0; $i < (getenv('TURNS') ?: 2000); $i++) { $s += $i % 7; }
+$rare = (int) getenv('RARE');
+echo getenv('CLOCK') ? '<p>at ' . date('H:i:s') . ', token ' . bin2hex(random_bytes(8)) . '</p>' : '';
+echo str_repeat('<p>some words of a page</p>', 80), $rare && mt_rand(1, $rare) === 1 ? '<p>wrung</p>' : '<p>right</p>';
+"""
+
+
+@pytest.mark.parametrize(("rare", "clock"), [("12", ""), ("12", "1"), ("1500", ""), ("1500", "1")])
+def test_a_treatment_that_answers_wrongly_now_and_then_gets_no_verdict(tmp_path: Path, runs: Path, rare: str, clock: str) -> None:
+    """Whatever it saves, and also where much of the page moves by itself."""
+    docroot = site(tmp_path / "site", index=RARE)
+    wrong = f"env.TURNS=500;env.RARE={rare}"
+    arms = ("--control", f"env.TURNS=2000;env.CLOCK={clock}", "--treatment", wrong, "--treatment", "env.TURNS=501")
+    answer = compared(docroot, runs, *arms, "--margin", "5%", "--budget", "25s", "--seed", "3")
+    found, other = row(answer, wrong), row(answer, "env.TURNS=501")
+    assert (found["kind"], found["ratio"]) == ("invalid", None), found
+    assert re.search(
+        r"[1-9]\d* of [\d,]+ answers were not the control's \(of its own: 0 of [\d,]+\); first: /: the body differs", found["reason"]
+    )
+    assert other["kind"] == "improved", other
+    counts = other["answers"]
+    assert counts["wrong"] == 0 < counts["masked" if clock else "exact"]
+    assert counts["may_have_missed"] < 0.005
+    assert wait_for_no_traces() == []
+
+
+def test_a_page_that_varies_by_itself_is_held_against_nobody(tmp_path: Path, runs: Path) -> None:
+    docroot = site(tmp_path / "site", index=RARE)
+    answer = compared(
+        docroot, runs, "--control", "env.TURNS=2000;env.RARE=40", "--treatment", "env.TURNS=500", "--margin", "5%", "--budget", "15s"
+    )
+    assert row(answer, "env.TURNS=500")["kind"] == "improved", row(answer, "env.TURNS=500")
+
+
 @pytest.mark.alone
 def test_fastcgi_and_tcp_and_several_workers(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")

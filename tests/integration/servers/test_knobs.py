@@ -93,15 +93,21 @@ PAGES = Path("/proc/sys/vm/nr_hugepages")
 
 
 @pytest.mark.usefixtures("unreserved")
-@pytest.mark.parametrize("others", [0, 8])
-def test_reserved_pages_are_there_for_one_arm_besides_those_of_others_and_gone_afterwards(tmp_path: Path, others: int) -> None:
-    """Eight are too few for opcache's memory, which takes all of it or nothing."""
+@pytest.mark.parametrize(("others", "order"), [(0, ["arm", "control"]), (8, ["arm", "control"]), (8, ["control", "arm"])])
+def test_reserved_pages_are_there_for_one_arm_besides_those_of_others_and_gone_afterwards(
+    tmp_path: Path, others: int, order: list[str]
+) -> None:
+    """Whoever starts first. Eight are too few for opcache's memory, which takes all of it or
+    nothing."""
     PAGES.write_text(str(others))
     wanted = {"os.vm.nr_hugepages": "24", "ini.opcache.memory_consumption": "32", "ini.opcache.interned_strings_buffer": "4"}
     same = {name: value for name, value in wanted.items() if not name.startswith("os.")}
-    with plain_bench(tmp_path) as bench, bench.running([plain_arm("arm", wanted), plain_arm("control", same)]) as instances:
-        arm, control = (each.read_facts(()) for each in instances)
-        assert [each.arm.name for each in instances] == ["arm", "control"]
+    arms = {"arm": plain_arm("arm", wanted), "control": plain_arm("control", same)}
+    with plain_bench(tmp_path) as bench, bench.running([arms[name] for name in order]) as instances:
+        assert [each.arm.name for each in instances] == order
+        assert [name for name, _ in sorted(zip(order, instances, strict=True), key=lambda each: each[1].number)] == order
+        facts = {each.arm.name: each.read_facts(()) for each in instances}
+        arm, control = facts["arm"], facts["control"]
         (outcome,) = prove({"os.vm.nr_hugepages": "24"}, control, arm, {})
         assert outcome.proved, outcome.detail
         # What is touched of it is shown, in pages of 2 MiB.

@@ -17,6 +17,14 @@ def test_the_instance_gets_cores_of_its_own() -> None:
     assert split_cores((0, 1)).measured == (1,)
     assert split_cores((0, 1)).helpers == (0,)
     assert split_cores((0, 1, 2, 3), workers=2).measured == (2, 3)
+
+
+def test_where_arms_are_compared_under_load_a_third_of_the_cores_is_for_the_rest() -> None:
+    def helpers(cores: int, workers: int) -> int:
+        return len(split_cores(tuple(range(cores)), workers=workers, compared=True).helpers)
+
+    assert [helpers(cores, 2 * cores) for cores in (2, 4, 6, 8, 16)] == [1, 1, 2, 2, 5]
+    assert helpers(16, 1) == 15
     assert split_cores((0, 1, 2, 3), workers=9).helpers == (0,)
     assert split_cores((5,)).measured == split_cores((5,)).helpers == (5,)
 

@@ -12,7 +12,7 @@ from phpdyno.journal.ladder import LadderRecord
 from phpdyno.model.inside.hot import HotPass
 from phpdyno.model.runs.ladder import STOCK, StepFound
 from phpdyno.report.ratio_words import ratio_words
-from phpdyno.report.words import percent
+from phpdyno.report.words import HERE, percent
 
 SCHEMA = "phpdyno.ladder/1"
 
@@ -121,5 +121,5 @@ def outcome_words(steps: Sequence[StepFound], confidence: float) -> str:
     climb = f"; steps to keep: {', '.join(earned)}" if earned else ""
     others = [f"{each.step.name} ({'no number' if each.kind == 'invalid' else standing(each)})" for each in steps if not each.earned]
     tried = f"; not kept: {', '.join(others)}" if others else ""
-    said = f"{ratio_words(best.total)} times less CPU per request than the stock PHP, {percent(confidence)} CI"
+    said = f"{ratio_words(best.total)} times less CPU per request than the stock PHP, {percent(confidence)} CI; {HERE}"
     return f"Outcome: {best.step.name}: {said}{climb}{tried}."

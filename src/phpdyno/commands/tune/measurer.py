@@ -179,6 +179,7 @@ class TuneMeasurer:
             max_lag_of_cpu=MAX_LAG_OF_CPU,
             fixed=fixed,
             trial=trial,
+            may_be_adopted=name.startswith("confirm"),
         )
 
     def costs(self, known: MeasuredPart) -> Costs:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, StageName, TunedRatio
 from phpdyno.report.ratio_words import digits_of, ratio_words, span_words
-from phpdyno.report.words import count, milliseconds, percent
+from phpdyno.report.words import HERE, count, milliseconds, percent
 
 BETTER: dict[Goal, tuple[str, str]] = {
     "cpu": ("less CPU per request", "more CPU per request"),
@@ -46,7 +46,7 @@ def confirmed_words(found: Confirmed) -> str:
 
 
 def _evidence(found: Confirmed, ratio: TunedRatio) -> str:
-    return f"{percent(round(found.confidence, 6))} CI {span_words(ratio)}, {count(ratio.blocks, 'block')}"
+    return f"{percent(round(found.confidence, 6))} CI {span_words(ratio)}, {count(ratio.blocks, 'block')}; {HERE}"
 
 
 def part_words(part: PartFound) -> str:

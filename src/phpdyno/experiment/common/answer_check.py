@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from phpdyno._native import OUTCOMES
+from phpdyno._native import OUTCOMES, BodyPattern
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import Comparison, Expectation, expect
 from phpdyno.answers.mask import WideMaskError
 from phpdyno.drive.driver import Response
 from phpdyno.drive.requests import LengthClass, length_class
 from phpdyno.errors import DynoError
+from phpdyno.experiment.common.patterns import patterns_of
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.journal.records import TargetAnswer
@@ -22,7 +23,7 @@ LEARNING_FETCHES = 5
 LEARNING_PAUSE_S = 1.1
 ASKED_AGAIN = 4
 """How often arm and control are asked once more, in turn, for what differed after a block."""
-COMPLETE = frozenset({"ok", "wrong_status", "wrong_length"})
+COMPLETE = frozenset({"ok", "wrong_status", "wrong_length", "wrong_body"})
 
 
 class Differing(Struct, frozen=True):
@@ -35,8 +36,9 @@ class Differing(Struct, frozen=True):
 
 class AnswerCheck:
     """Knows what the control answers. `lengths` holds the length class of each target's label once
-    it is learnt; `contended` says what went wrong with first requests because several instances
-    made theirs at once, '' while nothing did.
+    it is learnt, `patterns` what the bodies of those look like that can be compared whole under
+    load, `turns` how often what is known has changed; `contended` says what went wrong with first
+    requests because several instances made theirs at once, '' while nothing did.
 
     A page may have a rare variant (a banner, a notice) that was not among the answers learnt, and
     any arm may be the first to show it: a single answer that differs, and does not again, is told
@@ -47,6 +49,8 @@ class AnswerCheck:
         self._workload = workload
         self._expectation: Expectation | None = None
         self.lengths: dict[str, LengthClass] = {}
+        self.patterns: dict[str, BodyPattern] = {}
+        self.turns = 0
         self.contended = ""
         self._passing: list[str] = []
         self._once: set[tuple[str, int]] = set()
@@ -60,6 +64,11 @@ class AnswerCheck:
     def learnt(self) -> bool:
         """Whether `learn` was called."""
         return self._expectation is not None
+
+    @property
+    def known(self) -> Expectation:
+        """What is known of the control's answers. Raises RuntimeError before `learn`."""
+        return self._known
 
     @property
     def _known(self) -> Expectation:
@@ -81,7 +90,7 @@ class AnswerCheck:
             for index in range(len(targets)):
                 answers[index].append(_fetch(control, index, targets[index].label))
         try:
-            self._expectation = expect(targets, answers)
+            self._know(expect(targets, answers))
         except WideMaskError:
             raise
         except DynoError as error:
@@ -90,9 +99,18 @@ class AnswerCheck:
             if not why or why in error.what:
                 raise
             raise DynoError(f"{error.what}: {why}", where=error.where, next_step=error.next_step) from error
-        for index, target in enumerate(targets):
-            self.lengths[target.label] = length_class(self._expectation.length_range(index))
         return self._known.compare([several[0] for several in answers]).targets
+
+    def _know(self, expectation: Expectation) -> None:
+        self._expectation = expectation
+        self.lengths |= {each.label: length_class(expectation.length_range(index)) for index, each in enumerate(expectation.targets)}
+        self.patterns = patterns_of(expectation)
+        self.turns += 1
+
+    def learn_more(self, index: int, answer: Answer) -> None:
+        """Widen what is known by an answer of the control's. Raises DynoError as
+        `Expectation.relearn`."""
+        self._know(self._known.relearn(index, [answer]))
 
     def check(self, driven: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> Comparison:
         """What one arm has answered to every target once, compared with the control's answers.
@@ -184,6 +202,14 @@ class AnswerCheck:
             answer = _fetch(driven, index, label)
         return answer
 
+    def ask_control(self, control: DrivenInstance, index: int) -> bool:
+        """Ask the control for a target once more; whether what is known has changed by it. An
+        answer that cannot be learnt changes nothing."""
+        try:
+            return self._relearn(control, index)
+        except WideMaskError:
+            return False
+
     def _relearn(self, control: DrivenInstance, index: int) -> bool:
         """Ask the control once; whether it differs by now from what is known, which is then
         extended."""
@@ -191,8 +217,7 @@ class AnswerCheck:
         now = _fetch(control, index, label)
         if not self._known.differs(index, now):
             return False
-        self._expectation = self._known.relearn(index, [now])
-        self.lengths[label] = length_class(self._expectation.length_range(index))
+        self.learn_more(index, now)
         return True
 
 

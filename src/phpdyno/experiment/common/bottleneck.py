@@ -69,7 +69,7 @@ def shares_of(load: Load) -> Shares:
         generator=load.generator_ns / helper_time,
         web=None if load.web_ns is None else load.web_ns / helper_time,
         database=None if load.database_ns is None else load.database_ns / helper_time,
-        one_web=(load.web_ns or 0) / load.duration_ns,
+        one_web=(load.web_ns or 0) / (load.duration_ns * load.web_workers),
         one_generator=load.generator_ns / (load.duration_ns * load.generator_threads),
         one_worker=load.php_ns / (load.duration_ns * load.workers),
         stolen=stolen / most,

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 
+from phpdyno._native import BodyPattern
 from phpdyno.drive.ceiling import CeilingDriver
 from phpdyno.drive.connector import ConnectorDriver
 from phpdyno.drive.driver import MAX_FAILURES_PER_SLOT, NativeDriver
 from phpdyno.drive.requests import LengthClass, native_targets
 from phpdyno.drive.script import ScriptDriver
+from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import LiveInstance, Stage
 from phpdyno.model.plan import Panel, Transport
@@ -42,11 +44,15 @@ def driven_instance(
     transport: Transport,
     lengths: Mapping[str, LengthClass],
     keep_conn: bool = False,
+    patterns: Mapping[str, BodyPattern] | None = None,
+    answers: LoadedAnswers | None = None,
+    threads: int = 1,
 ) -> DrivenInstance:
     """The instance with a driver for the panel's load. Throughput goes on through failed requests,
     because it counts the valid ones.
 
-    `keep_conn`: FastCGI connections are kept for as long as a slot lasts.
+    `keep_conn`: FastCGI connections are kept for as long as a slot lasts. Bodies are held against
+    `patterns` only where `answers` takes them: else a clock that goes on would be a failure.
     """
     if isinstance(instance, CeilingInstance):
         most = CeilingDriver(
@@ -56,12 +62,21 @@ def driven_instance(
     if isinstance(instance, ConnectorInstance):
         return DrivenConnector(instance, ConnectorDriver(instance.paths, len(workload.targets)))
     if isinstance(instance, ScriptInstance):
-        return DrivenInstance(
-            instance, ScriptDriver(instance.path, [lengths.get(target.label, LengthClass()) for target in workload.targets])
-        )
+        bounds = [lengths.get(target.label, LengthClass()) for target in workload.targets]
+        return DrivenInstance(instance, ScriptDriver(instance.path, bounds), answers)
     limit = UNLIMITED if panel.metric == "throughput" else MAX_FAILURES_PER_SLOT
-    driver = native_driver(instance, workload, transport, panel.concurrency, lengths=lengths, keep_conn=keep_conn, max_failures=limit)
-    return DrivenInstance(instance, driver)
+    driver = native_driver(
+        instance,
+        workload,
+        transport,
+        panel.concurrency,
+        lengths=lengths,
+        patterns=patterns if answers else None,
+        keep_conn=keep_conn,
+        max_failures=limit,
+        threads=threads,
+    )
+    return DrivenInstance(instance, driver, answers)
 
 
 def native_driver(
@@ -74,6 +89,7 @@ def native_driver(
     keep_conn: bool,
     max_failures: int,
     threads: int = 1,
+    patterns: Mapping[str, BodyPattern] | None = None,
 ) -> NativeDriver:
     """A driver of the whole workload for an instance of servers; its connections are kept where
     each has a worker to itself."""
@@ -82,7 +98,7 @@ def native_driver(
     app = instance.app
     return NativeDriver(
         instance.http if transport == "http" else instance.fastcgi,
-        native_targets(workload, transport, docroot=app.docroot, front_controller=app.front_controller, lengths=lengths),
+        native_targets(workload, transport, docroot=app.docroot, front_controller=app.front_controller, lengths=lengths, patterns=patterns),
         keep_alive=instance.keeps(concurrency) if transport == "http" else keep_conn,
         concurrency=concurrency,
         max_failures=max_failures,

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 from msgspec import Struct, field
@@ -14,14 +15,29 @@ from phpdyno.model.plan import Metric
 from phpdyno.servers.facts.meter import Meter
 
 
+class TakesAnswers(Protocol):
+    """Whoever counts answers by arm."""
+
+    def take(self, arm: str, samples: Samples) -> None:
+        """The answers of one slot of an arm; marks as answered what is not to be a failure."""
+
+
 class DrivenInstance:
     """A live instance with the driver that loads it, and how much CPU its processes had used when
     its last slot was read."""
 
-    def __init__(self, instance: LiveInstance, driver: Driver) -> None:
+    def __init__(self, instance: LiveInstance, driver: Driver, answers: TakesAnswers | None = None) -> None:
+        """`answers` takes those of every slot; without one an answer with another body than
+        expected is a failed request."""
         self.instance = instance
         self.driver = driver
+        self._answers = answers
         self._marks: tuple[int, int] | None = None
+
+    def hand_over(self, samples: Samples) -> None:
+        """Give the answers of a slot to whoever counts them."""
+        if self._answers is not None:
+            self._answers.take(self.instance.arm.name, samples)
 
     def begin(self) -> None:
         """Forget the last slot: what ran since (probes, warm-up) belongs to no slot."""
@@ -101,6 +117,7 @@ def measure_slot(driven: DrivenInstance, shared: SharedMeters, sequence: NDArray
     generator = time.thread_time_ns() - cpu_ns + int(getattr(samples, "other_threads_cpu_ns", 0))
     driven.instance.await_idle()
     end = time.monotonic_ns()
+    driven.hand_over(samples)
     php, web = driven.advance()
     database, host, *services = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
     kinds = failure_kinds(samples)

@@ -23,6 +23,15 @@ def threads_for(loads: Iterable[Load]) -> int:
     return min((_spare(load) for load in full), default=1)
 
 
+def nginx_workers_for(load: Load) -> int:
+    """Processes for an nginx that was seen on one: more than that only where it was the limit, and
+    then as many as the cores of the helpers that database and generator leave."""
+    if find_bottleneck(load).kind != "web":
+        return 1
+    others = (load.generator_ns or 0) + (load.database_ns or 0) + (load.services_ns or 0)
+    return max(1, len(load.helper_cores) - math.ceil(others / load.duration_ns))
+
+
 def _spare(load: Load) -> int:
     others = (load.web_ns or 0) + (load.database_ns or 0) + (load.services_ns or 0)
     return max(1, min(MOST_THREADS, len(load.helper_cores) - math.ceil(others / load.duration_ns)))

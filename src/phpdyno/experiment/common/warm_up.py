@@ -62,9 +62,10 @@ def warm_up(
     env_names: Sequence[str],
     workers: int,
     served: bool = False,
+    patience: int = 1,
 ) -> Warm:
     """Serve every target until opcache and JIT change no more, 20 s at most. `served`: it has
-    served each of them once.
+    served each of them once. `patience`: so many times as many rounds must change nothing.
 
     Idle workers take requests in turn, so what is asked as often as there are `workers` reaches
     them all: for CPU, which is timed request by request, that is every target; under load each
@@ -94,7 +95,7 @@ def warm_up(
         elif 2 * reading.wall_ns >= wanted.round_ns:
             unchanged += 1
         state = _state_of(facts)
-        steady = unchanged >= wanted.rounds or state == STATELESS
+        steady = unchanged >= patience * wanted.rounds or state == STATELESS
         if steady or time.monotonic() > deadline:
             wall_ns = mix_wall_ns(reading.samples, weights)
             served_ns = int(service_ns(reading.samples)[reading.samples.outcome == 0].sum())
@@ -113,6 +114,19 @@ def _round(driven: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.ui
 
 def _compiles(facts: WorkerFacts) -> bool:
     return facts.opcache is not None and facts.opcache.jit is not None and facts.opcache.jit.buffer_size_bytes > 0
+
+
+def compiled_since(warm: WorkerFacts, now: WorkerFacts) -> str:
+    """What opcache or the JIT compiled since an instance was warm, in words; '' for nothing that
+    matters."""
+    if warm.opcache is None or now.opcache is None or _state_of(warm) == _state_of(now):
+        return ""
+    scripts = now.opcache.scripts - warm.opcache.scripts
+    jit = (warm.opcache.jit, now.opcache.jit)
+    code = jit[0].buffer_free_bytes - jit[1].buffer_free_bytes if jit[0] and jit[1] else 0
+    told = [f"{scripts} scripts more"] if scripts > 0 else []
+    told += [f"{code / 1024:.0f} KiB of machine code more"] if code >= NOTABLE_JIT_BYTES else []
+    return " and ".join(told)
 
 
 def _state_of(facts: WorkerFacts) -> tuple[int, ...]:

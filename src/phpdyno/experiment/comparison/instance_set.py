@@ -1,6 +1,7 @@
 """An instance set: one live instance of the control and of every open treatment; brought up,
 checked, warmed up and proved together."""
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 
@@ -9,20 +10,29 @@ from msgspec import Struct
 from phpdyno.drive.driver import Response
 from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.first_requests import make_first_requests
+from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed
-from phpdyno.experiment.common.warm_up import CAP_S, Warm, warm_up
+from phpdyno.experiment.common.warm_up import CAP_S, Warm, compiled_since, warm_up
 from phpdyno.experiment.comparison.findings import Findings
 from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.schedule import draw_order
+from phpdyno.experiment.comparison.state import STILL_COMPILING
 from phpdyno.host.cores import Cores
-from phpdyno.journal.records import Answers, Proved
+from phpdyno.journal.records import Answers, AnswersUnderLoad, Proved
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.verdict import ProofOutcome
 from phpdyno.server_files.php import most_workers
 from phpdyno.servers.instance import ArmFailed
+
+WRONG_ANSWERS = "answers were not the control's"
+"""The kind of incident that says so of the answers under load."""
+
+
+MOST_PATIENCE = 8
+"""Times as many rounds without change as a warm-up wants at first."""
 
 
 class InstanceSet(Struct, frozen=True):
@@ -52,17 +62,21 @@ class InstanceSetStart:
         shared: SharedMeters,
         *,
         answer_check: AnswerCheck,
+        loaded: LoadedAnswers,
         cores: Cores,
         driven: Callable[[LiveInstance], DrivenInstance],
     ) -> None:
         self.panel = panel
         self.answer_check = answer_check
+        self._loaded = loaded
         self.log = log
         self._findings = findings
         self._shared = shared
         self._cores = cores
         self._make_driven = driven
         self._journaled: set[str] = set()
+        self._patience = 1
+        self._told: set[tuple[str, int]] = set()
 
     def driven(self, instance: LiveInstance) -> DrivenInstance:
         """The driven instance of an instance under the panel's load."""
@@ -90,10 +104,10 @@ class InstanceSetStart:
             self.log.record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
         for name in tuple(driven_instances):
             try:
-                known = dict(self.answer_check.lengths)
+                known = self.answer_check.turns
                 self._check_answers(driven_instances[name], driven, answers[name], at_once=at_once)
-                if self.answer_check.lengths != known:
-                    # The mask has learnt more: what counts as a valid length changed for everybody.
+                if self.answer_check.turns != known:
+                    # The mask has learnt more: what counts as a valid answer changed for everybody.
                     driven = self.driven(control)
                     driven_instances = {held: self.driven(each.instance) for held, each in driven_instances.items()}
                 warm[name] = self.warm(driven_instances[name], asked=True)
@@ -131,15 +145,15 @@ class InstanceSetStart:
         plan = self.log.plan
         self.log.tick()
         workers = max(self.panel.concurrency, most_workers(driven.instance.arm))
-        names = tuple(key.removeprefix("env.") for arm in plan.treatments for key in arm.settings if key.startswith("env."))
         warm = warm_up(
             driven,
             self._shared,
             metric=self.panel.metric,
             weights=[target.weight for target in plan.workload.targets],
-            env_names=names,
+            env_names=self._env_names(),
             workers=workers,
             served=asked and workers == 1,
+            patience=self._patience,
         )
         if not warm.steady:
             self.log.incident(driven.instance.arm.name, "not steady", f"opcache or JIT still changed after {CAP_S:.0f} s of warm-up")
@@ -160,6 +174,39 @@ class InstanceSetStart:
             self._tell_passing(name, block)
             if differs:
                 self._findings.invalidate(driven.instance.arm, f"it answers differently from the control after the block: {differs}")
+
+    def _env_names(self) -> tuple[str, ...]:
+        arms = self.log.plan.treatments
+        return tuple(key.removeprefix("env.") for arm in arms for key in arm.settings if key.startswith("env."))
+
+    def look_for_compiling(self, instance_set: InstanceSet, block: int) -> None:
+        """After the slots: an arm that went on compiling in them was not warm. It is noted, and
+        later warm-ups wait for longer."""
+        for name, driven in instance_set.driven_instances.items():
+            with contextlib.suppress(ArmFailed):
+                found = compiled_since(instance_set.warm[name].facts, driven.instance.read_facts(self._env_names()))
+                if found:
+                    self.log.incident(name, STILL_COMPILING, f"{found} while it was measured", block=block)
+                    self._patience = min(MOST_PATIENCE, 2 * self._patience)
+
+    def take_answers(self, instance_set: InstanceSet, block: int) -> None:
+        """Look at the answers of the slots since the last time: what every arm has answered is
+        journaled, and an arm whose wrong answers cannot be the control's as well is invalid."""
+
+        def ask(index: int) -> bool:
+            return self.answer_check.ask_control(instance_set.control, index)
+
+        counts = dict(self._loaded.settle(self.panel.control.name, ask))
+        if not counts:
+            return
+        self.log.record(AnswersUnderLoad(block, counts))
+        for name, count in counts.items():
+            if count.wrong and (name, block) not in self._told:
+                self._told.add((name, block))
+                self.log.incident(name, WRONG_ANSWERS, f"{count.wrong:,} of {count.total:,}; first: {count.first}", block=block)
+        for name, driven in instance_set.treatments.items():
+            if name not in self.log.state.verdicts:
+                self._findings.blame(driven.instance.arm, block=block)
 
     def _check_answers(self, driven: DrivenInstance, control: DrivenInstance, given: Sequence[Response], *, at_once: bool) -> None:
         known = self.answer_check.contended

@@ -13,9 +13,11 @@ from msgspec.structs import replace
 
 from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.common.answer_check import AnswerCheck
+from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.samples import save_samples
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed, Stage
+from phpdyno.experiment.common.threads import nginx_workers_for, threads_for
 from phpdyno.experiment.comparison.block import (
     BlockReading,
     estimate_pairs,
@@ -30,10 +32,13 @@ from phpdyno.experiment.comparison.calibration import MOST_ALIVE, Calibration, C
 from phpdyno.experiment.comparison.findings import Findings
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.logbook import Logbook
+from phpdyno.experiment.comparison.more_answers import LEAST_S, MoreAnswers
 from phpdyno.experiment.comparison.planning import PanelGoal, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
+from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.schedule import draw_order, schedule_block
-from phpdyno.journal.records import BlockDone, Calibrated, CarriedOver
-from phpdyno.model.arm import Arm
+from phpdyno.experiment.comparison.state import DROPPED
+from phpdyno.journal.records import BlockBegun, BlockDone, Calibrated, CarriedOver
+from phpdyno.model.arm import AA, Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Panel
 from phpdyno.servers.instance import ArmFailed
@@ -60,6 +65,7 @@ class PanelRunner:
         shared: SharedMeters,
         run: Path,
         answer_check: AnswerCheck,
+        loaded: LoadedAnswers,
         driven: Callable[[LiveInstance], DrivenInstance],
     ) -> None:
         self.panel = panel
@@ -69,7 +75,10 @@ class PanelRunner:
         self._bench = bench
         self._shared = shared
         self._run = run
-        self._starter = InstanceSetStart(panel, log, findings, shared, answer_check=answer_check, cores=bench.cores, driven=driven)
+        self._starter = InstanceSetStart(
+            panel, log, findings, shared, answer_check=answer_check, loaded=loaded, cores=bench.cores, driven=driven
+        )
+        self._more_answers = MoreAnswers(self._starter, findings, shared)
         self._recent_s: list[float] = []
         self._at_once = MOST_ALIVE
         self.found: Calibration | None = None
@@ -182,9 +191,25 @@ class PanelRunner:
             log.note(plan.note)
             known = replace(self._demand, request_wall_ns=found.request_wall_ns, overhead_s=found.timing.overhead_s)
             self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", known, log.spent_s() - found.took_s)
+        plan = self._with_room(plan, found)
         log.record(plan)
         if not log.plan.trial:
             log.note(plan.note)
+
+    def _with_room(self, plan: Calibrated, found: Calibration) -> Calibrated:
+        """The plan with more threads of the generator, or processes of nginx, where the calibration
+        saw one of them full and there are cores for more."""
+        slots = [(cost, each.steal_fraction) for each in found.aa for cost in (each.control, each.treated)]
+        room = RoomBesidePhp(self.log.plan, self.log.state.host, None)
+        load = room.load(self.panel.control, slots) if self.panel.metric == "throughput" else None
+        if load is None:
+            return plan
+        more = replace(plan, threads=threads_for([load]), nginx_workers=nginx_workers_for(load))
+        if more.threads > 1:
+            self.log.note(f"the generator's thread was full in the calibration: it drives on {more.threads} from here on")
+        if more.nginx_workers > 1:
+            self.log.note(f"nginx's process was full in the calibration: there are {more.nginx_workers} from here on")
+        return more
 
     def forecast(self, found: Calibration, effect: float, budget_s: float, share: float = 1.0) -> Calibrated:
         """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel
@@ -244,6 +269,7 @@ class PanelRunner:
     def _one_block(self, instances: Sequence[LiveInstance], up_s: float) -> None:
         block = self.log.state.next_block
         started = time.monotonic()
+        self.log.record(BlockBegun(block, tuple(each.arm.name for each in instances[1:] if each.arm.name not in self.log.state.verdicts)))
         self.log.phase(f"block {block + 1}: warming up")
         instance_set = self._starter.bring_up(instances)
         plan = self.calibrated
@@ -253,12 +279,15 @@ class PanelRunner:
         began = self.log.spent_s()
         reading = self._measure(instance_set, block, plan.pairs, plan.slot_requests)
         self._findings.take_failures(block, reading.failed, instance_set.driven_instances)
+        self._starter.look_for_compiling(instance_set, block)
         turn = self.turn
         self._starter.recheck(instance_set, block, turn, list(reading.failed))
-        self._take_block(block, began, reading, tuple(instance_set.treatments))
+        self._starter.take_answers(instance_set, block)
+        self._take_block(block, began, reading, instance_set)
         if not reading.failed:
             self._recent_s.append(up_s + time.monotonic() - started)
             self._carry_over(instance_set, plan, block, turn)
+            self._starter.take_answers(instance_set, block)
 
     def _measure(
         self, instance_set: InstanceSet, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0
@@ -343,21 +372,50 @@ class PanelRunner:
         started = dict(zip(order, self._bench.start([arms[place] for place in order]), strict=True))
         return [started[place] for place in range(len(arms))]
 
-    def _take_block(self, block: int, began_s: float, reading: BlockReading, treatments: tuple[str, ...]) -> None:
-        state = self.log.state
+    def _take_block(self, block: int, began_s: float, reading: BlockReading, instance_set: InstanceSet) -> None:
+        state, treatments = self.log.state, tuple(instance_set.treatments)
         control_failed = reading.failed.get(self.panel.control.name, "")
         observations: list[Observation] = []
         for name in treatments:
             failure = control_failed or reading.failed.get(name, "")
             seen = observe(block, name, reading, plan=self.log.plan, metric=self.panel.metric, failure=failure)
-            if seen is not None and name not in state.verdicts:
+            if seen is None and name not in state.verdicts:
+                self.log.incident(name, DROPPED, "nothing to compare: a slot cost nothing, or no pair was completed", block=block)
+            elif seen is not None and name not in state.verdicts:
                 observations.append(seen)
         samples = save_samples(self._run, block, reading, treatments)
         self.log.record(BlockDone(block, began_s, self.log.spent_s(), tuple(observations), samples))
         if self.log.plan.fixed or self.log.plan.settle == "never":
+            self._ask_at_the_end(instance_set, block)
             return
         for name in self.open_treatments():
-            verdict = self._findings.verdict(name)
-            direction = self.log.plan.settle == "direction" and verdict.kind in {"improved", "regressed"}
-            if direction or decided(verdict.kind, verdict.relevance):
-                self._findings.conclude(name)
+            if self._settled(name):
+                self._settle(instance_set, name, block)
+
+    def _ask_at_the_end(self, instance_set: InstanceSet, block: int) -> None:
+        """After the last of fixed blocks, ask what looks better and may be adopted for more
+        answers."""
+        plan = self.log.plan
+        if not plan.may_be_adopted or plan.fixed is None or self.turn < plan.fixed.blocks:
+            return
+        for name in self.open_treatments():
+            effect = self._findings.verdict(name).effect
+            if effect is not None and effect.ratio > 1.0 and name != AA:
+                self._more_answers.ask(instance_set, name, block, treatments=len(self.open_treatments()), most_s=LEAST_S)
+
+    def _settled(self, name: str) -> bool:
+        """Whether more blocks could teach nothing of a treatment. A wrong answer that the control
+        may give as well is waited for."""
+        if self._findings.may_be_the_controls(name):
+            return False
+        verdict = self._findings.verdict(name)
+        direction = self.log.plan.settle == "direction" and verdict.kind in {"improved", "regressed"}
+        return direction or decided(verdict.kind, verdict.relevance)
+
+    def _settle(self, instance_set: InstanceSet, name: str, block: int) -> None:
+        """Conclude a treatment, once it has given enough answers to be called improved; where only
+        a direction was asked for, nothing is adopted."""
+        if self.log.plan.settle == "relevance" and self._findings.verdict(name).kind == "improved":
+            self._more_answers.ask(instance_set, name, block, treatments=len(self.log.state.open_treatments()))
+        if name not in self.log.state.verdicts and self._settled(name):
+            self._findings.conclude(name)

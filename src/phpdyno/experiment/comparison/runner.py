@@ -7,6 +7,7 @@ from pathlib import Path
 from phpdyno.errors import BudgetTooSmall, DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.driven_instances import driven_instance
+from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, Stage
@@ -18,6 +19,7 @@ from phpdyno.host.cores import on_cores
 from phpdyno.journal.records import Calibrated, Spent
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.plan import Panel
+from phpdyno.servers.bench import Bench
 
 
 class Runner:
@@ -40,6 +42,7 @@ class Runner:
         self.log = Logbook(state, journal, progress)
         self.findings = Findings(self.log, bench.database, run / "logs")
         self.answer_check = answer_check or AnswerCheck(state.plan.workload)
+        self._loaded = LoadedAnswers(self.answer_check)
         self._panels = [self._panel(panel, shared, run) for panel in state.plan.panels()]
 
     def _panel(self, panel: Panel, shared: SharedMeters, run: Path) -> PanelRunner:
@@ -53,7 +56,10 @@ class Runner:
                 workload=plan.workload,
                 transport=plan.transport,
                 lengths=self.answer_check.lengths,
+                patterns=self.answer_check.patterns,
+                answers=self._loaded,
                 keep_conn=plan.keep_conn,
+                threads=calibrated.threads if (calibrated := self.state.calibrated.get(panel.metric)) else 1,
             )
 
         return PanelRunner(
@@ -64,6 +70,7 @@ class Runner:
             shared=shared,
             run=run,
             answer_check=self.answer_check,
+            loaded=self._loaded,
             driven=driven,
         )
 
@@ -72,6 +79,13 @@ class Runner:
         with on_cores(self.bench.cores.helpers):
             for panel in self._panels:
                 panel.calibrate()
+
+    def _give_room(self) -> None:
+        """Give nginx as many processes as the calibrations have found that it needs; an arm that
+        names their number has its own."""
+        workers = max((each.nginx_workers for each in self.state.calibrated.values()), default=1)
+        if isinstance(self.bench, Bench):
+            self.bench.nginx_workers = workers
 
     def forecast(self, effect: float, budget_s: float) -> Calibrated | None:
         """The blocks of the first panel that find `effect` (a fraction) soonest within a budget;
@@ -89,6 +103,7 @@ class Runner:
             self.calibrate()
             with on_cores(self.bench.cores.helpers):
                 self._plan()
+                self._give_room()
                 while going := [panel for panel in self._panels if panel.open_treatments() and panel.fits()]:
                     min(going, key=lambda panel: panel.spent_s / panel.share).wave()
         finally:

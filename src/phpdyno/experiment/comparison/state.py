@@ -4,6 +4,7 @@ measures."""
 from collections.abc import Iterable
 
 from phpdyno.journal.records import (
+    AnswersUnderLoad,
     BlockDone,
     Calibrated,
     Concluded,
@@ -16,12 +17,17 @@ from phpdyno.journal.records import (
     Record,
     Spent,
 )
+from phpdyno.model.answered import AnswerCount
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Panel, Plan
 from phpdyno.model.verdict import ProofOutcome, Verdict
 
 FAILED = "failed block"
+DROPPED = "dropped block"
+"""Kind of an incident: a block says nothing of a treatment."""
+STILL_COMPILING = "still compiling"
+"""Kind of an incident: opcache or the JIT of an arm compiled on in the slots of a block."""
 
 
 class RunState:
@@ -39,6 +45,8 @@ class RunState:
         self.reached: ReachedFor | None = None
         self.explained: set[str] = set()
         """Treatments that were looked into, or could not be."""
+        self.answered: dict[str, AnswerCount] = {}
+        """What each arm has answered under load so far."""
         self.next_block = 0
         self._block_s: dict[str, float] = {}
         self.spent_s = 0.0
@@ -64,20 +72,28 @@ class RunState:
                 self.spent_s = max(self.spent_s, spent_s)
             case Concluded(verdict):
                 self.verdicts[verdict.treatment] = verdict
-            case Proved(arm=arm, proofs=proofs, facts=facts):
-                self.proofs[arm] = proofs
-                self.facts[arm] = facts
             case Preflight(host=host):
                 self.host = host
             case ReachedFor():
                 self.reached = record
-            case ExplainedArms(treatment=treatment):
-                self.explained.add(treatment)
             case Calibrated():
                 self.calibrated[record.metric] = record
             case Incident(kind=kind, arm=arm, block=block) if kind == FAILED:
                 self.failed_blocks[arm] = self.failed_blocks.get(arm, 0) + 1
                 self.next_block = max(self.next_block, block + 1)
+            case _:
+                self._take_arm(record)
+
+    def _take_arm(self, record: Record) -> None:
+        match record:
+            case Proved(arm=arm, proofs=proofs, facts=facts):
+                self.proofs[arm] = proofs
+                self.facts[arm] = facts
+            case AnswersUnderLoad(arms=arms):
+                for name, count in arms.items():
+                    self.answered[name] = self.answered.get(name, AnswerCount()).plus(count)
+            case ExplainedArms(treatment=treatment):
+                self.explained.add(treatment)
             case _:
                 pass
 

@@ -6,6 +6,7 @@ import re
 from msgspec import structs
 
 from phpdyno.knobs import proof
+from phpdyno.knobs.by_time import BY_TIME
 from phpdyno.knobs.catalogue.environment import ENVIRONMENT
 from phpdyno.knobs.catalogue.host import HOST
 from phpdyno.knobs.catalogue.jit import JIT_KNOBS
@@ -18,7 +19,10 @@ from phpdyno.knobs.knob import Knob
 
 _POOL_INI = re.compile(r"pool\.php_(?:admin_)?(?:value|flag)\[(.+)\]")
 
-CATALOGUE: dict[str, Knob] = {knob.name: knob for knob in (*OPCACHE, *JIT_KNOBS, *RUNTIME, *ENVIRONMENT, *POOL, *WEB, *HOST)}
+CATALOGUE: dict[str, Knob] = {
+    knob.name: structs.replace(knob, by_time=BY_TIME.get(knob.name, ""))
+    for knob in (*OPCACHE, *JIT_KNOBS, *RUNTIME, *ENVIRONMENT, *POOL, *WEB, *HOST)
+}
 
 
 def knob_for(name: str) -> Knob:
@@ -40,7 +44,7 @@ def knob_for(name: str) -> Knob:
         "source": proof.commit,
     }
     seen = whole.get(name) or (proofs[layer](rest) if layer in proofs else proof.in_force(rest))
-    return Knob(name, TEXT, "restart", seen)
+    return Knob(name, TEXT, "restart", seen, by_time=BY_TIME.get(name, ""))
 
 
 def pool_ini(name: str) -> str:

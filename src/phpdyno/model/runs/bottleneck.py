@@ -36,7 +36,8 @@ class Load(Struct, frozen=True):
     are all that ran on these cores, and `stolen_ns` what the hypervisor took of both.
     `busy_workers` is a mean of the status page's `active`, `queue_share` the share of samples with
     somebody waiting. `network_ns` is the kernel's time in interrupts on all these cores. The
-    generator drives on `generator_threads`; `services_ns` is CPU of all services together.
+    generator drives on `generator_threads`, nginx has `web_workers` processes; `services_ns` is CPU
+    of all services together.
     """
 
     duration_ns: int
@@ -56,11 +57,14 @@ class Load(Struct, frozen=True):
     network_ns: int | None = None
     generator_threads: int = 1
     services_ns: int | None = None
+    web_workers: int = 1
 
     def __post_init__(self) -> None:
         """Raises ValueError for what no interval can be."""
         counts = (self.php_ns, self.generator_ns, self.web_ns, self.database_ns, self.php_cores_ns, self.helper_cores_ns, self.stolen_ns)
-        if min(self.duration_ns, self.workers, self.generator_threads) < 1 or (self.concurrency is not None and self.concurrency < 1):
+        if min(self.duration_ns, self.workers, self.generator_threads, self.web_workers) < 1 or (
+            self.concurrency is not None and self.concurrency < 1
+        ):
             raise ValueError("an interval has a length, a pool a worker, a generator a thread, and a closed loop a request in flight")
         if not self.php_cores or not self.helper_cores:
             raise ValueError("every component has a core")

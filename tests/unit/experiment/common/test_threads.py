@@ -2,7 +2,7 @@
 
 import pytest
 
-from phpdyno.experiment.common.threads import MOST_THREADS, threads_for
+from phpdyno.experiment.common.threads import MOST_THREADS, nginx_workers_for, threads_for
 from phpdyno.model.runs.bottleneck import Load
 from tests.support.made_up.loads import load
 
@@ -32,3 +32,12 @@ def test_all_points_share_what_the_tightest_leaves() -> None:
     assert threads_for([full(4)]) == 3
     assert threads_for([full(4), full(4, database=125), load()]) == 2
     assert threads_for([]) == 1
+
+
+def test_nginx_gets_processes_only_where_it_is_the_limit_and_cores_are_idle() -> None:
+    def busy(web: int, helpers: int) -> Load:
+        return load(web=web, generator=30, helper_cores=web + 35, helpers_on=tuple(range(2, 2 + helpers)), php=30, php_cores=31)
+
+    assert nginx_workers_for(busy(96, 4)) == 3
+    assert nginx_workers_for(busy(96, 2)) == 1
+    assert nginx_workers_for(busy(50, 4)) == 1

@@ -76,13 +76,15 @@ def warmed(
     php_ns: tuple[int, ...] = (MS,),
     workers: int = 1,
     metric: Metric = "cpu",
+    patience: int = 1,
 ) -> tuple[list[int], Warm]:
     """Requests of each round, and how it ended; two targets."""
     instance = FakeInstance(facts, request_ms, failures or {}, list(php_ns))
     monkeypatch.setattr(warmup, "measure_slot", lambda driven, _, sequence: driven.instance.serve(sequence))
     driven: Any = SimpleNamespace(instance=instance, begin=lambda: None)
     shared: Any = SharedMeters(None, SimpleNamespace())
-    return instance.rounds, warm_up(driven, shared, metric=metric, weights=[1.0, 1.0], env_names=(), workers=workers, served=served)
+    warm = warm_up(driven, shared, metric=metric, weights=[1.0, 1.0], env_names=(), workers=workers, served=served, patience=patience)
+    return instance.rounds, warm
 
 
 def test_every_worker_serves_every_target_where_each_request_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,3 +184,23 @@ def test_a_round_whose_work_is_counted_late_is_made_again(monkeypatch: pytest.Mo
     rounds, warm = warmed(monkeypatch, [cached(5)], php_ns=(0, 0, MS, MS))
     assert rounds == [2, 2, 2, 2]
     assert warm.request_cpu_ns > 0
+
+
+@pytest.mark.parametrize(
+    ("warm", "now", "said"),
+    [
+        (cached(5), cached(5), ""),
+        (cached(5), cached(8), "3 scripts more"),
+        (compiled(1 << 20), compiled((1 << 20) - 65_536), "64 KiB of machine code more"),
+        # A trace now and then goes on for long after the bulk.
+        (compiled(1 << 20), compiled((1 << 20) - 1000), ""),
+        (NO_OPCACHE, NO_OPCACHE, ""),
+    ],
+)
+def test_what_was_compiled_after_the_warm_up_is_told(warm: WorkerFacts, now: WorkerFacts, said: str) -> None:
+    assert warmup.compiled_since(warm, now) == said
+
+
+def test_a_warm_up_that_came_too_short_waits_for_more_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    once, again = (warmed(monkeypatch, [cached(5)], patience=patience)[0] for patience in (1, 4))
+    assert len(again) == len(once) + 3

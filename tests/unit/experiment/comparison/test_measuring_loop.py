@@ -27,7 +27,7 @@ from phpdyno.experiment.comparison.runner import Runner
 from phpdyno.experiment.comparison.state import FAILED, RunState
 from phpdyno.host.clock import HostCpu
 from phpdyno.journal.reader import FILE, read_journal
-from phpdyno.journal.records import BlockDone, Calibrated, Concluded, Incident, Record
+from phpdyno.journal.records import BlockBegun, BlockDone, Calibrated, Concluded, Incident, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import FixedBlocks, Metric, Plan
@@ -150,6 +150,28 @@ def test_failures_of_one_warm_up_are_those_of_its_block_and_the_next_one_counts_
     assert (replayed.next_block, replayed.failed_blocks) == (runner.state.next_block, runner.state.failed_blocks)
     blocks = [record.block for record in read_journal(tmp_path / FILE) if isinstance(record, BlockDone)]
     assert blocks == [0, 1, 2]
+
+
+def test_every_block_that_was_begun_is_accounted_for(tmp_path: Path) -> None:
+    one = arm("one")
+
+    def fail(instance: FakeInstance, size: int) -> None:
+        # Two instances a block, and the second block's treatment fails in its warm-up.
+        if instance.number == 3:
+            raise RequestFailed(cast(Any, instance), "502")
+
+    with running(structs.replace(plan(one), fixed=THREE.fixed), tmp_path, FakeStage(fail)) as runner:
+        runner.measure()
+    records = read_journal(tmp_path / FILE)
+    begun = [record.block for record in records if isinstance(record, BlockBegun)]
+    (row,) = view_of(records, "run").rows
+    assert (row.blocks_begun, len(row.blocks_dropped)) == (len(begun), 1)
+    assert row.blocks_dropped[0].startswith("block 2: ")
+    assert "502" in row.blocks_dropped[0]
+    assert row.blocks + len(row.blocks_dropped) + row.blocks_excluded == row.blocks_begun
+    # One that was under way when the session ended has no other trace.
+    (later,) = view_of([*records, BlockBegun(9, (one.name,))], "run").rows
+    assert later.blocks_dropped[-1] == "block 10: the run ended before it did"
 
 
 def test_what_happens_after_a_failed_warm_up_belongs_to_the_same_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

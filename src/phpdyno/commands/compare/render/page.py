@@ -18,6 +18,7 @@ _FILTERS: Filters = {
     "rate": words.rate,
     "label": row_words.label,
     "finding": row_words.finding,
+    "blocks_words": row_words.blocks_words,
     "tone": row_words.tone,
     "failures": row_words.failures,
     "failed_proofs": row_words.failed_proofs,

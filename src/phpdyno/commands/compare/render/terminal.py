@@ -13,7 +13,18 @@ from phpdyno.commands.compare.render.bar import bar, scale
 from phpdyno.commands.compare.render.below_verdicts import calibration, carry_over, cost_table, name_of, notes, scope
 from phpdyno.commands.compare.view.measuring import AaRow
 from phpdyno.commands.compare.view.shape import Row, RunView
-from phpdyno.commands.compare.view.words import aa_of, by_metric, change, failed_proofs, interval, middle, reason, sentences, tone
+from phpdyno.commands.compare.view.words import (
+    aa_of,
+    blocks_words,
+    by_metric,
+    change,
+    failed_proofs,
+    interval,
+    middle,
+    reason,
+    sentences,
+    tone,
+)
 from phpdyno.commands.explain.render.terminal import looked_into
 from phpdyno.model.plan import Metric
 from phpdyno.report.scale import reach
@@ -69,8 +80,9 @@ class VerdictTable:
         over = rows[0].simultaneous_over
         together = f", simultaneous over {over} treatments" if over > 1 else ""
         level = f"{percent(rows[0].confidence)} CI"
+        within = f"; {rows[0].scope}" if rows[0].scope else ""
         metric = metric_words(self._metric, rows[0].unit)
-        yield Text(f"{metric[0].upper()}{metric[1:]} against the control ({level}{together}):", style="bold")
+        yield Text(f"{metric[0].upper()}{metric[1:]} against the control ({level}{together}{within}):", style="bold")
         yield Text(f"  {'effect':<12} {level:<16} {scale(limit, width)} blocks verdict", style="dim", no_wrap=True, overflow="crop")
         if self._aa is not None:
             yield Text("the control against itself (A/A)", style="italic")
@@ -114,3 +126,7 @@ def _below(row: Row) -> Iterable[Text]:
         yield Text(visible(f"  not proved: {proof.knob}={proof.value}: {proof.detail}"), style="magenta", overflow="fold")
     if any(proof.proved for proof in row.proofs) and not failed:
         yield Text("  effect proved in the running worker", style="dim")
+    if told := blocks_words(row):
+        yield Text(visible(f"  {told}"), style="dim", overflow="fold")
+    if row.answers is not None and row.kind != "invalid":
+        yield Text(f"  {row.answers.said}", style="yellow" if row.answers.wrong else "dim", overflow="fold")

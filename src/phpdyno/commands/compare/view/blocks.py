@@ -8,9 +8,12 @@ from phpdyno.commands.compare.view.costs import requests_per_s, valid_requests
 from phpdyno.commands.compare.view.gather import GatheredRecords, SeenBlock
 from phpdyno.commands.compare.view.measuring import BlockPoint, ControlPoint, ExclusionRow, NoisePoint
 from phpdyno.commands.compare.view.shape import Row
+from phpdyno.experiment.comparison.state import DROPPED, FAILED
 from phpdyno.model.plan import Metric, Plan
 
 _NS_PER_MS = 1e6
+LOSSES = frozenset({FAILED, DROPPED, "invalid"})
+"""Kinds of incidents for which a block has no observation of an arm."""
 _LAG_RECORDED = 2
 """Schema from which on journals hold the generator's lag."""
 
@@ -36,6 +39,29 @@ def block_points(gathered: GatheredRecords, rows: Iterable[Row]) -> tuple[BlockP
 def exclusions(gathered: GatheredRecords) -> tuple[ExclusionRow, ...]:
     """Every observation that does not count, those of invalid treatments included."""
     return tuple(ExclusionRow(each.block, each.treatment, each.excluded) for seen in gathered.seen if (each := seen.observation).excluded)
+
+
+def dropped(gathered: GatheredRecords, name: str) -> tuple[str, ...]:
+    """Every block that was begun for a treatment and has no observation of it: `block 3: why`."""
+    observed = {seen.observation.block for seen in gathered.seen if seen.observation.treatment == name}
+    begun = [each.block for each in gathered.begun if name in each.treatments]
+    told = []
+    for turn, block in enumerate(begun):
+        if block in observed and block not in begun[turn + 1 :]:
+            continue
+        told.append(f"block {block + 1}: {_why_dropped(gathered, name, block, again=block in begun[turn + 1 :])}")
+    return tuple(told)
+
+
+def _why_dropped(gathered: GatheredRecords, name: str, block: int, *, again: bool) -> str:
+    control = gathered.plan.control_of(name).name
+    mine = [each for each in gathered.incidents if each.block == block and each.arm in {name, control} and each.kind in LOSSES]
+    if mine:
+        of = "" if mine[-1].arm == name else " (the control's)"
+        return f"{mine[-1].detail}{of}"
+    if again:
+        return "interrupted, and begun again"
+    return "the run ended before it did" if block == max(each.block for each in gathered.begun) else "no reason was recorded"
 
 
 def control_points(gathered: GatheredRecords) -> tuple[ControlPoint, ...]:

@@ -1,6 +1,7 @@
 """The carry-over check: the same effect at other slot lengths, because switching between arms
 refills what one of them may save."""
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -12,7 +13,7 @@ from phpdyno.commands.compare.view.measuring import CarriedEffect, CarryOverRow
 from phpdyno.commands.compare.view.shape import Row
 from phpdyno.commands.compare.view.words import carried
 from phpdyno.model.plan import CARRY_OVER_LENGTHS, UNIT, Unit
-from phpdyno.report.words import count
+from phpdyno.report.words import count, percent
 from phpdyno.stats.comparison.sequence import least_blocks
 
 
@@ -100,6 +101,17 @@ def _said(effects: tuple[CarriedEffect, ...], apart: tuple[CarriedEffect, Carrie
             f"the effect depends on the slot length: {carried(first)} with {count(first.slot_requests, unit)} per slot, "
             f"{carried(second)} with {second.slot_requests}; a site does not switch between arms, so the longer slots are nearer to it"
         )
-    if sum(each.ratio is not None for each in effects) < 2:
-        return "too few blocks to compare the lengths by their intervals"
-    return "the intervals overlap: no sign that the effect depends on the slot length"
+    seen = _would_have_shown(effects)
+    if seen is None:
+        few = min(effects, key=lambda each: each.blocks)
+        return (
+            f"not looked at: too few blocks ({few.blocks} of at least {few.blocks_needed} with {count(few.slot_requests, unit)} per slot)"
+        )
+    return f"no sign that the effect depends on the slot length; a difference of {percent(seen)} or more would have shown"
+
+
+def _would_have_shown(effects: tuple[CarriedEffect, ...]) -> float | None:
+    """The least difference of effects, as a fraction, that would have kept the intervals of two
+    slot lengths apart; None where no two lengths have an interval."""
+    halves = sorted(math.log(each.high / each.low) / 2 for each in effects if each.low is not None and each.high is not None)
+    return math.expm1(halves[0] + halves[1]) if len(halves) > 1 else None

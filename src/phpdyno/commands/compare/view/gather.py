@@ -8,6 +8,8 @@ from msgspec import Struct, field
 from phpdyno.errors import DynoError
 from phpdyno.journal.records import (
     Answers,
+    AnswersUnderLoad,
+    BlockBegun,
     BlockDone,
     Calibrated,
     CarriedOver,
@@ -23,6 +25,7 @@ from phpdyno.journal.records import (
     Record,
     Spent,
 )
+from phpdyno.model.answered import AnswerCount
 from phpdyno.model.facts import HostFacts, WorkerFacts
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import Metric, Plan
@@ -67,6 +70,8 @@ class GatheredRecords(Struct, frozen=True):
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     reached: ReachedFor | None = None
     explained: tuple[ExplainedArms, ...] = ()
+    answered: dict[str, AnswerCount] = field(default_factory=dict)
+    begun: tuple[BlockBegun, ...] = ()
 
     def mixture(self, metric: Metric) -> float:
         """g of the confidence sequences of a metric: the calibration chose it."""
@@ -88,6 +93,8 @@ class _Pile(Struct):
     seen: dict[tuple[str, int], SeenBlock] = field(default_factory=dict)
     explained: dict[str, ExplainedArms] = field(default_factory=dict)
     incidents: list[Incident] = field(default_factory=list)
+    begun: list[BlockBegun] = field(default_factory=list)
+    answered: dict[str, AnswerCount] = field(default_factory=dict)
     end: Ended | None = None
     sessions_s: float = 0.0
     last_block_s: float = 0.0
@@ -122,6 +129,8 @@ def gather(records: Iterable[Record], run_name: str) -> GatheredRecords:
         facts=pile.facts,
         reached=pile.reached,
         explained=tuple(pile.explained.values()),
+        answered=pile.answered,
+        begun=tuple(pile.begun),
     )
 
 
@@ -141,7 +150,7 @@ def _put(pile: _Pile, record: Record) -> None:
             pile.carried[record.treatment, record.slot_requests, record.block] = record
         case Incident():
             pile.incidents.append(record)
-        case BlockDone():
+        case BlockBegun() | BlockDone():
             _put_block(pile, record)
         case Ended():
             pile.end = record
@@ -158,7 +167,7 @@ def _put_before(pile: _Pile, record: Preflight | ReachedFor) -> None:
         pile.reached = record
 
 
-def _put_arm(pile: _Pile, record: Answers | Proved | Concluded | ExplainedArms) -> None:
+def _put_arm(pile: _Pile, record: Answers | AnswersUnderLoad | Proved | Concluded | ExplainedArms) -> None:
     match record:
         case ExplainedArms():
             pile.explained[record.treatment] = record
@@ -166,6 +175,9 @@ def _put_arm(pile: _Pile, record: Answers | Proved | Concluded | ExplainedArms) 
             # An arm that ever answered differently stays invalid.
             held = pile.answers.get(record.arm)
             pile.answers[record.arm] = record if held is None or held.equal else held
+        case AnswersUnderLoad(arms=arms):
+            for name, count in arms.items():
+                pile.answered[name] = pile.answered.get(name, AnswerCount()).plus(count)
         case Proved():
             pile.proofs[record.arm] = record.proofs
             pile.facts[record.arm] = record.facts
@@ -173,7 +185,10 @@ def _put_arm(pile: _Pile, record: Answers | Proved | Concluded | ExplainedArms) 
             pile.verdicts[record.verdict.treatment] = Said(record.verdict, overtaken=False)
 
 
-def _put_block(pile: _Pile, record: BlockDone) -> None:
+def _put_block(pile: _Pile, record: BlockBegun | BlockDone) -> None:
+    if isinstance(record, BlockBegun):
+        pile.begun.append(record)
+        return
     pile.last_block_s = max(pile.last_block_s, record.ended_s)
     at_s = (record.started_s + record.ended_s) / 2
     for observation in record.observations:

@@ -5,19 +5,26 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
+from phpdyno.commands.compare.view.answered import answered_row
+from phpdyno.commands.compare.view.blocks import dropped
 from phpdyno.commands.compare.view.costs import arm_cost, whole_stack
 from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.limits import doubts_of_blocks
 from phpdyno.commands.compare.view.shape import ProofRow, Ratio, Row
 from phpdyno.commands.compare.view.words import failures, sentence, whole_stack_words
+from phpdyno.experiment.comparison.room import RoomBesidePhp
+from phpdyno.knobs.by_time import hidden_by_a_busy_loop, hidden_words
 from phpdyno.knobs.judge import not_effective
 from phpdyno.knobs.other_php import besides_php
+from phpdyno.model.answered import AnswerCount
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Unit
 from phpdyno.model.verdict import Effect, ProofOutcome, Verdict
+from phpdyno.report.words import duration
 from phpdyno.stats.comparison.conclusion import conclude
 from phpdyno.stats.comparison.sequence import least_blocks
+from phpdyno.stats.comparison.wrong_answers import held_to_answers
 
 NOT_CONCLUDED = "not concluded"
 """Reason of a verdict that the runner had no time to write."""
@@ -55,12 +62,22 @@ def row_of(gathered: GatheredRecords, arm: Arm) -> Row:
             simultaneous_over=len(plan.treatments),
             margin=plan.margin_of(arm.name),
             reason=said.reason,
-            warnings=(*said.warnings, *_beside(gathered, arm), *(() if silent else doubts_of_blocks(gathered, arm, counted))),
+            warnings=(
+                *said.warnings,
+                *(() if silent else _by_time(gathered, arm)),
+                *_beside(gathered, arm),
+                *(() if silent else doubts_of_blocks(gathered, arm, counted)),
+            ),
             proofs=tuple(ProofRow(each.knob, each.value, each.proved, each.detail, each.same_as_control) for each in said.proofs),
             control=None if silent else arm_cost([each.control for each in counted]),
             treated=None if silent else arm_cost([each.treated for each in counted]),
             whole_stack=None if silent else whole_stack(counted, plan.alpha, mixture),
             unit=UNIT[plan.transport],
+            scope=f"this host, these {duration(gathered.elapsed_s)}, these builds",
+            not_judged=_not_judged(gathered, arm),
+            blocks_begun=sum(arm.name in each.treatments for each in gathered.begun) if gathered.begun else None,
+            blocks_dropped=dropped(gathered, arm.name),
+            answers=answered_row(*_answered(gathered, arm)),
         )
     )
 
@@ -91,7 +108,7 @@ def _verdict(gathered: GatheredRecords, arm: Arm, observations: list[Observation
     metric = plan.metric_of(arm.name)
     if fault:
         return Verdict(arm.name, "invalid", proofs=proofs, reason=fault, metric=metric)
-    return conclude(
+    found = conclude(
         arm.name,
         observations,
         alpha=plan.alpha,
@@ -101,6 +118,28 @@ def _verdict(gathered: GatheredRecords, arm: Arm, observations: list[Observation
         reason=NOT_CONCLUDED,
         proofs=proofs,
     )
+    counted = [each for each in observations if not each.excluded]
+    found = RoomBesidePhp(plan, gathered.host, gathered.calibrations.get(metric)).held_to(found, arm, counted)
+    return held_to_answers(found, *_answered(gathered, arm))
+
+
+def _not_judged(gathered: GatheredRecords, arm: Arm) -> str:
+    return hidden_words(_hidden(gathered, arm))
+
+
+def _by_time(gathered: GatheredRecords, arm: Arm) -> tuple[str, ...]:
+    return tuple(f"{name} is not judged under a busy loop: {why}" for name, why in _hidden(gathered, arm).items())
+
+
+def _hidden(gathered: GatheredRecords, arm: Arm) -> dict[str, str]:
+    control = gathered.facts.get(gathered.plan.control_of(arm.name).name)
+    return hidden_by_a_busy_loop(arm.changed, control.ini if control else {})
+
+
+def _answered(gathered: GatheredRecords, arm: Arm) -> tuple[AnswerCount, AnswerCount]:
+    """What the control of a treatment and it have answered under load."""
+    control = gathered.plan.control_of(arm.name).name
+    return gathered.answered.get(control, AnswerCount()), gathered.answered.get(arm.name, AnswerCount())
 
 
 def _invalidity(gathered: GatheredRecords, arm: Arm, proofs: tuple[ProofOutcome, ...]) -> str:

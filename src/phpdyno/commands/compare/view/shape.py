@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from phpdyno.commands.compare.view.answered import AnsweredRow
 from phpdyno.commands.compare.view.measuring import BlockPoint, CalibrationRow, CarryOverRow, ControlPoint, ExclusionRow, NoisePoint
 from phpdyno.model.plan import Metric, Transport, Unit
 from phpdyno.model.verdict import Relevance, VerdictKind
@@ -125,6 +126,17 @@ class Row(Struct, frozen=True):
         says("The same comparison for php-fpm + nginx + database + services CPU together: secondary. Null while infinite or when invalid."),
     ]
     unit: Annotated[Unit, says("What is counted: requests, or with `--script` operations.")] = "request"
+    scope: Annotated[str, says("What the number holds for, in a few words: this host, the time that was measured, these builds.")] = ""
+    not_judged: Annotated[
+        str, says("What a busy loop hides of the effect of settings that act by time, in words; empty where there are none.")
+    ] = ""
+    blocks_begun: Annotated[
+        int | None, says("Blocks that were begun for it: those that count, excluded and dropped ones. Null in older journals.")
+    ] = None
+    blocks_dropped: Annotated[tuple[str, ...], says("Blocks without an observation, each with its reason.")] = ()
+    answers: Annotated[AnsweredRow | None, says("What the treatment answered under load. Null in journals of before that was counted.")] = (
+        None
+    )
 
 
 class IncidentRow(Struct, frozen=True):

@@ -13,6 +13,8 @@ from phpdyno.report.words import QUOTIENT, count, digits_for, metric_words, perc
 
 Spanned = Row | AaRow | CarriedEffect
 """Whatever has a ratio with an interval."""
+MOST_DROPPED = 3
+"""Dropped blocks whose reasons are said beside a verdict."""
 _MORE: dict[Metric, tuple[str, str]] = {"cpu": ("less", "more"), "throughput": ("more", "fewer")}
 """What improved and what regressed is said to be."""
 
@@ -59,9 +61,10 @@ def by_metric(rows: Iterable[Row]) -> dict[Metric, tuple[Row, ...]]:
 
 def verdict(row: Row) -> str:
     """`improved, relevant`, with the reason in brackets where there is one and it was not said
-    already."""
+    already, and with what was not judged."""
     words = f"{row.kind}, {row.relevance}" if row.relevance else row.kind
-    return f"{words} ({row.reason})" if row.reason and row.kind != "invalid" else words
+    reasons = [each for each in dict.fromkeys((row.reason, row.not_judged)) if each] if row.kind != "invalid" else []
+    return f"{words} ({'; '.join(reasons)})" if reasons else words
 
 
 def tone(row: Row | Cell) -> VerdictKind:
@@ -120,10 +123,21 @@ def interval(row: Spanned) -> str:
 
 
 def evidence(row: Row) -> str:
-    """`95 % CI 1.062 to 1.084, 21 blocks`; over several treatments the confidence is the
-    simultaneous one (see the module)."""
+    """`95 % CI 1.062 to 1.084, 21 blocks; this host, these 5 min, these builds`; over several
+    treatments the confidence is the simultaneous one (see the module)."""
     together = f", simultaneous over {row.simultaneous_over} treatments" if row.simultaneous_over > 1 else ""
-    return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}"
+    within = f"; {row.scope}" if row.scope else ""
+    return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}{within}"
+
+
+def blocks_words(row: Row) -> str:
+    """`14 blocks begun, 12 count, 1 excluded, 1 dropped (block 3: ...)`; '' where all count."""
+    if row.blocks_begun is None or row.blocks_begun == row.blocks:
+        return ""
+    excluded = f", {row.blocks_excluded} excluded" if row.blocks_excluded else ""
+    shown = "; ".join(row.blocks_dropped[:MOST_DROPPED]) + ("; …" if len(row.blocks_dropped) > MOST_DROPPED else "")
+    lost = f", {len(row.blocks_dropped)} dropped ({shown})" if row.blocks_dropped else ""
+    return f"{count(row.blocks_begun, 'block')} begun, {row.blocks} count{excluded}{lost}"
 
 
 def waiting(row: Spanned) -> str:

@@ -237,8 +237,8 @@ def _contrasts(view: StudyView) -> list[str]:
         return []
     head, rows = contrast_cells(view)
     said = (
-        "A contrast of two arms neither of which is the control is the quotient of their ratios; its interval is made of both intervals, "
-        "so it is wider than it would be if the two had been measured side by side."
+        "A contrast of two arms neither of which is the control is paired by block: both stood beside the same instance of it. Where they "
+        "share too few blocks it is the quotient of their ratios, with an interval made of both."
     )
     if view.reference is None:
         return ["## Arm against arm", table(head, rows), said]

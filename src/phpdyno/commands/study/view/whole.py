@@ -10,7 +10,8 @@ from phpdyno.commands.build.words import missing_words
 from phpdyno.commands.compare.view.gather import GatheredRecords, gather
 from phpdyno.commands.compare.view.shape import Ratio
 from phpdyno.commands.study.view.comparisons import comparison_figures
-from phpdyno.commands.study.view.shape import ArmFigures, ComparisonFigures, ContrastFigures, Missing, StudyView, SyscallRow, SyscallTable
+from phpdyno.commands.study.view.contrasts import contrast_of
+from phpdyno.commands.study.view.shape import ComparisonFigures, ContrastFigures, Missing, StudyView, SyscallRow, SyscallTable
 from phpdyno.commands.study.view.sweeps import sweep_figures
 from phpdyno.journal.records import Record
 from phpdyno.journal.study import StudyRecord
@@ -39,7 +40,7 @@ def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]], sw
     runs = {name: gather(records, name) for name, records in journals.items()}
     parts = {part.name: part for part in record.parts}
     comparisons = tuple(comparison_figures(study, each, parts[each.name], runs.get(each.name)) for each in study.comparisons)
-    contrasts = _contrasts(study, comparisons)
+    contrasts = _contrasts(study, comparisons, runs)
     swept = sweeps or {}
     host, php = _machine(list(runs.values()), list(swept.values()))
     measured = tuple(sweep_figures(study, each, parts[each.name], swept.get(each.name)) for each in study.sweeps)
@@ -72,27 +73,12 @@ def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]], sw
     )
 
 
-def quotient(one: ArmFigures, other: ArmFigures) -> Ratio | None:
-    """How many times better `one` is than `other`, from their ratios against the same control.
-
-    Both intervals hold together with the comparison's confidence, so the quotient's does as well;
-    it is wider than a pair of the two measured beside each other would have. None while one of them
-    is infinite.
-    """
-    exact = Ratio(1.0, 1.0, 1.0)
-    upper = exact if one.verdict == "control" else one.ratio
-    lower = exact if other.verdict == "control" else other.ratio
-    if upper is None or lower is None:
-        return None
-    return Ratio(upper.ratio / lower.ratio, upper.low / lower.high, upper.high / lower.low)
-
-
 def side_of(ours: Ratio, reference: float) -> Side:
     """Our interval beside the reference's ratio."""
     return "smaller" if ours.high < reference else "larger" if ours.low > reference else "alike"
 
 
-def _contrasts(study: Study, comparisons: Sequence[ComparisonFigures]) -> tuple[ContrastFigures, ...]:
+def _contrasts(study: Study, comparisons: Sequence[ComparisonFigures], runs: Mapping[str, GatheredRecords]) -> tuple[ContrastFigures, ...]:
     """Each contrast once per app and metric, from the first comparison that has an interval for
     both arms: never from two."""
     found: dict[tuple[str, str, str], ContrastFigures] = {}
@@ -104,7 +90,7 @@ def _contrasts(study: Study, comparisons: Sequence[ComparisonFigures]) -> tuple[
             told = key in found and found[key].ours is not None
             if contrast.arm not in arms or contrast.against not in arms or told:
                 continue
-            ours = quotient(arms[contrast.arm], arms[contrast.against])
+            ours = contrast_of(study, comparison, runs.get(comparison.name), contrast)
             loaded = comparison.metric == "throughput"
             side = side_of(ours, reference) if loaded and ours is not None and reference is not None else None
             found[key] = ContrastFigures(*key[:2], comparison.metric, ours, reference, side)

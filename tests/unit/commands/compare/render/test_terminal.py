@@ -51,7 +51,7 @@ def test_color_is_an_addition() -> None:
 
 def test_what_is_saved_in_php_and_spent_elsewhere_is_no_good_news() -> None:
     records: list[Record] = [*opening(plan(JIT)), *paid_by_the_database(blocks({JIT.name: 1.07}, 20)), Ended("finished", "", 61.0)]
-    assert shown(records, 200).splitlines()[-1].endswith("improved, spent elsewhere (not concluded)")
+    assert shown(records, 300).splitlines()[-1].endswith("improved, spent elsewhere (not concluded)")
     assert "PHP + nginx + database together cost more per request, so nothing is gained" in shown(records, 200)
     assert "\x1b[31mimproved, spent elsewhere" in shown(records, 200, color=True)
 
@@ -97,8 +97,8 @@ def test_importing_the_report_loads_nothing_slow() -> None:
 def test_the_whole_protocol_is_told() -> None:
     text = shown(full(), 200)
     for said in (
-        "CPU per request against the control (95 % CI, simultaneous over 4 treatments):",
-        "Requests per second against the control (95 % CI, simultaneous over 4 treatments):",
+        "CPU per request against the control (95 % CI, simultaneous over 4 treatments; this host, these 2 min 51 s, these builds):",
+        "Requests per second against the control (95 % CI, simultaneous over 4 treatments; this host, these 2 min 51 s, these builds):",
         "Valid requests per second, failed requests, and CPU milliseconds per valid request:",
         "failed: control none; treatment 192 of 96000 (144 wrong_status (502), 48 timed_out)",
         "Calibration for CPU per request",

@@ -1,6 +1,8 @@
 import io
 import math
+import re
 
+import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
@@ -28,7 +30,22 @@ def test_the_verdicts_own_blocks_stand_for_its_slot_length() -> None:
     found = check(*carried(JIT.name, 20, 1.07, 10))
     assert [(each.slot_requests, each.main, each.blocks) for each in found.effects] == [(1, True, 20), (20, False, 10)]
     assert not found.differs
-    assert found.said == "the intervals overlap: no sign that the effect depends on the slot length"
+    told = re.fullmatch(
+        r"no sign that the effect depends on the slot length; a difference of ([\d.]+) % or more would have shown", found.said
+    )
+    assert told
+    one, other = ((each.high or 0) / (each.low or 1) for each in found.effects)
+    assert float(told[1]) == pytest.approx(100 * (math.sqrt(one * other) - 1), rel=0.06)
+
+
+def test_no_sign_is_said_only_where_something_would_have_shown() -> None:
+    """What it names is just what would have kept the intervals apart."""
+    found = check(*carried(JIT.name, 20, 1.07, 10))
+    factor = math.exp(sum(math.log((each.high or 0) / (each.low or 1)) / 2 for each in found.effects))
+    first, second = found.effects
+    centre = math.sqrt((first.low or 0) * (first.high or 0))
+    gap = check(*carried(JIT.name, 20, 1.07 * factor * 1.02 * centre / math.sqrt((second.low or 0) * (second.high or 0)), 10))
+    assert gap.differs
 
 
 def test_a_main_length_between_is_shown_beside_both() -> None:
@@ -57,7 +74,7 @@ def test_too_few_blocks_are_said_so_and_have_no_number() -> None:
     few = found.effects[1]
     assert (few.ratio, few.low, few.high, few.blocks) == (None, None, None, 4)
     assert few.blocks_needed > 4
-    assert "too few blocks" in found.said
+    assert found.said == f"not looked at: too few blocks (4 of at least {few.blocks_needed} with 20 requests per slot)"
 
 
 def test_excluded_blocks_do_not_count_here_either() -> None:

@@ -10,8 +10,9 @@ from msgspec import structs
 from phpdyno.commands.compare.view.shape import Ratio
 from phpdyno.commands.study.render.page import study_page
 from phpdyno.commands.study.view.cells import against_control, contrast_cells, factor, failed, number, per_s, ratio
+from phpdyno.commands.study.view.contrasts import quotient
 from phpdyno.commands.study.view.shape import ComparisonFigures, StudyView
-from phpdyno.commands.study.view.whole import quotient, side_of, study_view
+from phpdyno.commands.study.view.whole import side_of, study_view
 from phpdyno.journal.records import BlockDone, Concluded, Record
 from tests.support.made_up.ladders import build
 from tests.support.made_up.protocol import carried
