@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.access_log.tally import read_access_log
+from phpdyno.access_log.reading import read_access_log
 
 pytestmark = pytest.mark.integration
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin") or "nginx"

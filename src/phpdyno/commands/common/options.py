@@ -35,10 +35,17 @@ class RequestOptions:
 
     from_log: Annotated[
         Path | None,
-        Parameter(show_default=False, help="ask what an access log of yours holds (combined format or JSON, .gz too): its GET requests"),
+        Parameter(show_default=False, help="ask what an access log of yours holds (text or JSON, .gz too): its GET requests"),
     ] = None
     log_host: Annotated[
-        str | None, Parameter(show_default=False, help="with --from-log: the host to keep; default: the most frequent one")
+        str | None, Parameter(show_default=False, help="with --from-log: the site to keep; default: the most frequent one")
+    ] = None
+    log_format: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="with --from-log: nginx's log_format, Apache's LogFormat, or @FILE:NAME out of their configuration; default: recognised",
+        ),
     ] = None
     most_targets: Annotated[
         int | None, Parameter(show_default=False, help="with --from-log: targets to keep, the most frequent ones; default: 50")

@@ -1,0 +1,240 @@
+"""A line whose parts have names (JSON, columns with a header, a format that is known) as a Hit."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from phpdyno.access_log.forms import names
+from phpdyno.access_log.forms.decided import Decided
+from phpdyno.access_log.forms.hit import METHOD, REQUEST_LINE, FieldsTaken, Hit, NoHit
+from phpdyno.access_log.hosts import NO_SITE, bare_host, is_address
+from phpdyno.access_log.times import Stamp, any_time
+
+Evidence = Literal["raw", "decoded", "query apart", ""]
+_NO_VERSION = re.compile(rb"([A-Za-z]{1,20}) (/\S*)")
+_PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
+_BARE_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})|[\x00-\x20#\"]")
+_SAFE = "/!$&'()*+,;=:@~"
+_HTTPS = {"https": False, "http": True, "on": False, "off": True, "": None, "-": None, "true": False, "false": True}
+
+
+class NamedLine(Struct, frozen=True, gc=False):
+    """The values of a line by their plain names, and each name as the log has it. `encoding` turns
+    text into the bytes that it was read from."""
+
+    form: str
+    values: Mapping[str, Any]
+    shown: Mapping[str, str]
+    encoding: str = "utf-8"
+
+
+def named_hit(line: NamedLine, decided: Decided) -> Hit | NoHit:
+    """The request that a line's names tell of."""
+    taken: dict[str, str] = {}
+    request = _request_of(line, decided, taken)
+    key, status = _first(line, names.STATUS, _status)
+    if isinstance(request, str) or status is None:
+        return request if isinstance(request, str) and status is not None else "no request in it"
+    method, target, raw = request
+    taken["status"] = line.shown[key]
+    host = _host(line, decided, taken)
+    return Hit(
+        method,
+        target,
+        status,
+        host=host,
+        stamp=_stamp(line, taken),
+        by_server=_by_server(line),
+        plain=_plain(line),
+        raw=raw,
+        taken=_known(line.form, tuple(taken.items())),
+    )
+
+
+def path_evidence(line: NamedLine) -> tuple[str, Evidence]:
+    """The key whose value would be the path, and what it shows: `raw` for a query or
+    percent-encoding within it, `decoded` for what no client sends so, `query apart`."""
+    if any(_bytes(line, key) for key in names.TARGET) or REQUEST_LINE.fullmatch(_bytes(line, "request")):
+        return "", ""
+    key, value = _first(line, names.PATH, _text(line))
+    if not value:
+        return "", ""
+    return key, _evidence(value)
+
+
+def _evidence(value: bytes) -> Evidence:
+    if _BARE_PERCENT.search(value):
+        return "decoded"
+    if b"?" in value or _PERCENT.search(value):
+        return "raw"
+    return "decoded" if not value.isascii() else ""
+
+
+def _request_of(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tuple[str, bytes, bytes] | NoHit:
+    """Method, target and what the log has of it. The client's own target comes before the path,
+    which servers decode and rewrite."""
+    method_key, method = _first(
+        line, names.METHOD, lambda value: value.upper() if isinstance(value, str) and METHOD.fullmatch(value) else None
+    )
+    key, target = _first(line, names.TARGET, _text(line))
+    raw = target or b""
+    if not (method and target):
+        request_key, request = _first(line, names.REQUEST, _text(line))
+        found = _split_request(request or b"")
+        if found is not None:
+            method_key, method = (method_key, method) if method else (request_key, found[0])
+            key, target, raw = (key, target, raw) if target else (request_key, found[1], request or b"")
+        elif request and not target:
+            return "no request line"
+    if not target:
+        key, target, raw = _path_target(line, decided, taken)
+    if not method or not target:
+        return "no request in it"
+    taken["target"] = taken.get("target") or line.shown[key]
+    taken["method"] = line.shown[method_key]
+    return method, target, raw
+
+
+def _split_request(request: bytes) -> tuple[str, bytes] | None:
+    """Method ('' where there is none) and target of a request line, also of one that was cut."""
+    found = REQUEST_LINE.fullmatch(request) or _NO_VERSION.fullmatch(request)
+    if found is not None:
+        return found[1].decode("ascii").upper(), found[2]
+    return ("", request) if request.startswith(b"/") and b" " not in request else None
+
+
+def _path_target(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tuple[str, bytes, bytes]:
+    """The target put together of a path and a query; b'' without a path."""
+    key, path = _first(line, names.PATH, _text(line))
+    if not path:
+        return "", b"", b""
+    query_key, query = _first(line, names.QUERY, _text(line))
+    query = (query or b"").removeprefix(b"?")
+    query = b"" if query == b"-" else query
+    decoded = key in decided.decoded or (key not in decided.raw and _evidence(path) == "decoded")
+    said = line.shown[key]
+    target = quote(path, safe=_SAFE).encode() if decoded else path
+    if query and (decoded or b"?" not in target):
+        target, said = target + b"?" + query, f"{said} + {line.shown[query_key]}"
+    elif key in decided.raw:
+        said = f"{said} (as the client sent it, with its query)"
+    taken["target"] = f"{said} (decoded: encoded again)" if key in decided.decoded else said
+    return key, target, path + (b" " + query if query and query not in path else b"")
+
+
+def _host(line: NamedLine, decided: Decided, taken: dict[str, str]) -> str:
+    for key in names.SITE:
+        value = line.values.get(key)
+        value = value[0] if isinstance(value, list) and value else value
+        if key not in decided.clients and isinstance(value, str) and value.lower() not in NO_SITE and not is_address(value):
+            taken["site"] = line.shown[key]
+            return bare_host(value)
+    return ""
+
+
+def _stamp(line: NamedLine, taken: dict[str, str]) -> Stamp | None:
+    stamp = None
+    for key in names.TIME:
+        value = line.values.get(key)
+        if value is None:
+            continue
+        if key == "date" and isinstance(hour := line.values.get("time"), str):
+            value = f"{value}T{hour}"
+        if (stamp := any_time(value)) is not None:
+            taken["time"] = line.shown[key]
+            break
+    took = _number(line.values.get(names.TOOK))
+    if stamp is None or not stamp.fine or took is None or not 0.0 < took <= stamp.seconds:
+        return stamp
+    return Stamp(stamp.seconds - took, fine=True)
+
+
+def _by_server(line: NamedLine) -> bool | None:
+    told = [value for key in names.UPSTREAM if (value := line.values.get(key)) is not None]
+    return all(isinstance(each, str) and each in {"", "-"} for each in told) if told else None
+
+
+def _plain(line: NamedLine) -> bool | None:
+    for key in names.SCHEME:
+        value = line.values.get(key)
+        if isinstance(value, str | bool) and (found := _HTTPS.get(str(value).lower())) is not None:
+            return found
+    port = next((value for key in names.PORT if (value := line.values.get(key)) is not None), None)
+    return {"80": True, "443": False}.get(str(port))
+
+
+def _first(line: NamedLine, keys: tuple[str, ...], read: Any) -> tuple[str, Any]:
+    """The first of these keys whose value can be read, and what was read; '' and None without
+    one."""
+    values = line.values
+    for key in keys:
+        value = values.get(key)
+        if value is not None and (found := read(value)):
+            return key, found
+    return "", None
+
+
+def _text(line: NamedLine) -> Any:
+    def read(value: object) -> bytes | None:
+        if not isinstance(value, str) or value in {"", "-"}:
+            return None
+        try:
+            return value.encode(line.encoding)
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "replace")
+
+    return read
+
+
+def _bytes(line: NamedLine, key: str) -> bytes:
+    return _text(line)(line.values.get(key)) or b""
+
+
+def _status(value: object) -> int | None:
+    number = _number(value)
+    return int(number) if number is not None and 100 <= number <= 999 else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+_MOST_MADE = 4096
+_MADE: dict[tuple[str, tuple[tuple[str, str], ...]], FieldsTaken] = {}
+
+
+def _known(form: str, fields: tuple[tuple[str, str], ...]) -> FieldsTaken:
+    made = _MADE.get((form, fields))
+    if made is None:
+        made = FieldsTaken(form, fields)
+        if len(_MADE) < _MOST_MADE:
+            _MADE[form, fields] = made
+    return made
+
+
+def lacking(line: NamedLine) -> str:
+    """What a line with names has no name for."""
+    parts = (
+        ("method", (*names.METHOD, *names.REQUEST)),
+        ("target", (*names.TARGET, *names.PATH, *names.REQUEST)),
+        ("status", names.STATUS),
+    )
+    missing = [
+        what for what, keys in parts if not any(line.values.get(key) not in {None, "", "-"} for key in keys if _plain_value(line, key))
+    ]
+    held = ", ".join(list(line.shown.values())[:12])
+    return f"no {' or '.join(missing)} among its names: {held}" if missing else ""
+
+
+def _plain_value(line: NamedLine, key: str) -> bool:
+    return isinstance(line.values.get(key), str | int | float)
