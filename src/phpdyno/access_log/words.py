@@ -44,7 +44,10 @@ def unread_words(summary: LogSummary) -> str:
     if unread is None or not lines:
         return ""
     lacks = f" ({unread.lacks})" if unread.lacks else ""
-    which = "do not fit --log-format" if summary.log_format else "are in no form that is known"
+    one = lines == 1
+    which = (
+        f"{'does' if one else 'do'} not fit --log-format" if summary.log_format else f"{'is' if one else 'are'} in no form that is known"
+    )
     step = "" if summary.log_format else f"; {FORMAT_HINT}"
     quoted = _plain(unread.text + lacks)
     return f"{_counted(lines, 'line')} ({_share(lines, summary.lines)}) {which}, as line {unread.line:,}: {quoted}{step}"

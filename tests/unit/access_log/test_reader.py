@@ -137,6 +137,8 @@ def test_hosts(fields: dict[str, object], host: str) -> None:
         ({"upstream_addr": ""}, True),
         ({"upstream_addr": "unix:/run/php.sock", "upstream_response_time": "0.010"}, False),
         ({"upstream_response_time": 0.01}, False),
+        ({"upstream_addr": "127.0.0.1:9000"}, False),
+        ({"upstream_addr": "10.4.125.1:8080, 10.4.125.2:8080"}, None),
         ({}, None),
     ],
 )

@@ -11,13 +11,14 @@ from msgspec import Struct
 from phpdyno.access_log.forms import names
 from phpdyno.access_log.forms.decided import Decided
 from phpdyno.access_log.forms.hit import METHOD, REQUEST_LINE, FieldsTaken, Hit, NoHit
-from phpdyno.access_log.hosts import NO_SITE, bare_host, is_address
+from phpdyno.access_log.hosts import NO_SITE, bare_host, is_address, port_of
 from phpdyno.access_log.times import Stamp, any_time
 
 Evidence = Literal["raw", "decoded", "query apart", ""]
 _NO_VERSION = re.compile(rb"([A-Za-z]{1,20}) (/\S*)")
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _BARE_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})|[\x00-\x20#\"]")
+_FPM_PORTS = range(9000, 9100)
 _SAFE = "/!$&'()*+,;=:@~"
 _HTTPS = {"https": False, "http": True, "on": False, "off": True, "": None, "-": None, "true": False, "false": True}
 
@@ -154,8 +155,15 @@ def _stamp(line: NamedLine, taken: dict[str, str]) -> Stamp | None:
 
 
 def _by_server(line: NamedLine) -> bool | None:
+    """Whether the server asked nobody; None where it does not say, or asked another web server,
+    which may have answered with a file of its own."""
     told = [value for key in names.UPSTREAM if (value := line.values.get(key)) is not None]
-    return all(isinstance(each, str) and each in {"", "-"} for each in told) if told else None
+    if not told:
+        return None
+    if all(isinstance(each, str) and each in {"", "-"} for each in told):
+        return True
+    address = str(line.values.get(names.UPSTREAM[0], "")).rpartition(", ")[2]
+    return None if is_address(address) and port_of(address) not in _FPM_PORTS else False
 
 
 def _plain(line: NamedLine) -> bool | None:

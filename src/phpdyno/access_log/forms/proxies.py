@@ -59,8 +59,9 @@ def _haproxy(line: bytes) -> NamedLine | None:
         "timelocal": time.decode("latin-1") + " +0000",
         "status": status.decode(),
         "request": _HAPROXY_ESCAPE.sub(lambda each: bytes([int(each[1], 16)]), request).decode("latin-1"),
-        "upstreamaddr": "-" if server == b"<NOSRV>" else server.decode("latin-1"),
     }
+    if server == b"<NOSRV>":
+        values["upstreamaddr"] = "-"
     if frontend.endswith(b"~"):
         values["scheme"] = "https"
     host = next((word for word in captured.decode("latin-1").split("|") if kind_of(word) == "site"), "")
@@ -80,7 +81,8 @@ def _manager(line: bytes) -> NamedLine | None:
         "scheme": scheme,
         "host": host,
         "requesturi": target,
-        "upstreamstatus": upstream,
     }
+    if upstream == "-":
+        values["upstreamaddr"] = upstream
     shown = _SHOWN | {"host": "the word before the address", "scheme": "the word before the host"}
     return NamedLine("Nginx Proxy Manager", values, shown, "latin-1")

@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec import structs
+
 from phpdyno.access_log.forms.names import plain_name
 from phpdyno.access_log.log_format.pattern import LinePattern, Value
 from phpdyno.errors import UsageError
@@ -12,6 +14,7 @@ KNOWN = {"common": _COMMON, "combined": _COMBINED, "vhost_common": "%v " + _COMM
 """Formats that are known by their names."""
 _WHOLE = re.compile(r"""\s*LogFormat\s+(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')(?:\s+\S+)?\s*""", re.DOTALL)
 _PART = re.compile(r"%(?:%|[!,0-9<>]*(?:\{([^}]*)\})?(\^?[A-Za-z]+?(?=[^A-Za-z]|$)|[A-Za-z]))")
+_CONDITION = re.compile(r"%!?[0-9]")
 _NUMBER = r"(?:[-+0-9.]+)"
 _BY_LETTER = {
     "r": Value("request", "%r", r"(?:[A-Za-z]{1,20} \S+ HTTP/[0-9.]{1,5}|-)"),
@@ -56,7 +59,10 @@ def apache_pattern(text: str) -> LinePattern:
         if found[0] == "%%":
             _add_text(parts, "%")
         else:
-            parts.append(_value(found[0], found[1], found[2]))
+            value = _value(found[0], found[1], found[2])
+            parts.append(
+                structs.replace(value, pattern=f"(?:{value.pattern}|-)") if value.pattern and _CONDITION.match(found[0]) else value
+            )
     _add_text(parts, text[end:])
     return LinePattern(parts, kind="LogFormat")
 

@@ -64,7 +64,7 @@ def _apache_formats(path: Path, where: str) -> dict[str, str]:
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", where=where) from error
-    found = {name: f"LogFormat {quoted} {name}" for quoted, name in _APACHE.findall(text.replace("\\\n", " "))}
+    found = {name: f"LogFormat {quoted} {name}" for quoted, name in _APACHE.findall(text.replace("\\\n", ""))}
     return {**KNOWN, **found} if found else {}
 
 

@@ -63,7 +63,7 @@ class LinePattern:
 
     def line(self, line: bytes) -> NamedLine | None:
         """The values of a line; None for one that does not fit."""
-        found = self._expression.fullmatch(line.rstrip())
+        found = self._expression.fullmatch(line.rstrip(b"\r\n"))
         if found is None:
             return None
         values: dict[str, str] = {}
@@ -92,7 +92,7 @@ def _text_at(parts: Sequence[str | Value], index: int) -> str:
 def _pattern(value: Value, before: str, after: str, following: str | Value | None) -> tuple[str, bool]:
     """The expression of a value between these texts, and whether it may be anything."""
     if isinstance(following, Value):
-        return _beside(value, following), False
+        return _beside(value, following, quoted=before == '"'), False
     enclosed = _ENCLOSED.get((before, after[:1]))
     if enclosed or value.pattern:
         return enclosed or value.pattern, False
@@ -104,13 +104,13 @@ def _pattern(value: Value, before: str, after: str, following: str | Value | Non
     return (r"\S*?" if stop in ":." else f"[^{re.escape(stop)}]*"), False
 
 
-def _beside(value: Value, following: Value) -> str:
+def _beside(value: Value, following: Value, *, quoted: bool) -> str:
     """The expression of a value that another one follows without anything between them."""
-    if following.name in {"requesturi", "decodedpath"} and value.name in names.SITE:
+    if value.name == "decodedpath" and following.name in {"isargs", "querystring"}:
+        return r'[^?"]*' if quoted else r'[^?"\s]*'
+    if value.name in names.SITE and following.name in {"requesturi", "decodedpath"}:
         return r'[^/\s"?]*'
-    if following.name in {"serverport", "isargs"} or (following.name in names.QUERY and value.name in {"decodedpath", "isargs"}):
-        return r"\??" if value.name == "isargs" else r'[^?"]*?' if value.name == "decodedpath" else r"[^\s]*?"
-    if value.pattern:
-        return value.pattern
+    if value.pattern or following.name == "serverport":
+        return value.pattern or r"\S*?"
     what = f"{value.shown}{following.shown} stand without anything between them: where one ends cannot be told"
     raise UsageError(what, where="--log-format", next_step="give a log whose format has something between them")
