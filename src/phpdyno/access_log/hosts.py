@@ -8,6 +8,8 @@ from typing import Literal
 Kind = Literal["address", "site", "word", "none", "other"]
 """What a word of a line is: an address (or a list of some), a site's name (with a dot or a port), a
 plain word, nothing (`-`), something else."""
+MOST_HOST = 260
+"""Characters of the longest host, its port included."""
 NO_SITE = frozenset({"", "-", "_", '""', "''", "default"})
 """What stands where a request named no site."""
 _NAME = re.compile(r"(?=[^:]*[A-Za-z])[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?(?::[0-9]{1,5})?")
@@ -29,22 +31,30 @@ def port_of(value: str) -> int | None:
     return int(port) if whole and port.isdecimal() and len(port) <= 5 else None
 
 
-@functools.lru_cache(maxsize=8192)
 def is_address(value: str) -> bool:
     """Whether a word is an IP address, with a port or without, or a list of some (as
     X-Forwarded-For has it)."""
+    return len(value) <= MOST_HOST and _known_address(value)
+
+
+def kind_of(word: str) -> Kind:
+    """What a word of a line looks like."""
+    return _known_kind(word) if len(word) <= MOST_HOST else "other"
+
+
+@functools.lru_cache(maxsize=8192)
+def _known_address(value: str) -> bool:
     parts = [part.strip() for part in value.split(",")]
     return any(map(_one_address, parts)) and all(part.lower() in _NO_ADDRESS or _one_address(part) for part in parts)
 
 
 @functools.lru_cache(maxsize=8192)
-def kind_of(word: str) -> Kind:
-    """What a word of a line looks like."""
+def _known_kind(word: str) -> Kind:
     if word in NO_SITE:
         return "none"
     if is_address(word):
         return "address"
-    if not _NAME.fullmatch(word) or len(word) > 260:
+    if not _NAME.fullmatch(word):
         return "other"
     name = bare_host(word)
     top = name.rpartition(".")[2]

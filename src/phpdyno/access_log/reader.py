@@ -8,6 +8,7 @@ from phpdyno.access_log.forms.json_lines import json_line
 from phpdyno.access_log.forms.named import NamedLine, named_hit
 from phpdyno.access_log.forms.proxies import proxy_line
 from phpdyno.access_log.forms.text import TextLine, loose_line, text_hit, text_line
+from phpdyno.access_log.hosts import MOST_HOST
 from phpdyno.access_log.log_format.pattern import LinePattern
 from phpdyno.access_log.targets import split_absolute
 
@@ -37,7 +38,7 @@ class LogReader:
         if hit.host:
             return hit.host
         named = split_absolute(hit.target)[0]
-        return named or (_NO_SITE if self.decided.named else "")
+        return named[:MOST_HOST] or (_NO_SITE if self.decided.named else "")
 
     def parts(self, line: bytes) -> TextLine | NamedLine | NoHit:
         """The parts of a line, not yet read."""

@@ -7,7 +7,7 @@ import msgspec
 
 from phpdyno.access_log.clock import LogClock
 from phpdyno.access_log.examples import Examples
-from phpdyno.access_log.forms.hit import FieldsTaken, Hit
+from phpdyno.access_log.forms.hit import UNSAID, FieldsTaken, Hit
 from phpdyno.access_log.frequent import MOST_TARGETS, MOVED, Frequent
 from phpdyno.access_log.reader import LogReader
 from phpdyno.access_log.summary import LinesLeftOut, LogSummary, LogTarget, Reason, is_host
@@ -33,6 +33,8 @@ class LogTally:
         self.of_host = 0
         self._reader = reader or LogReader()
         self._forms: Counter[FieldsTaken] = Counter()
+        self._taken = UNSAID
+        self._in_a_row = 0
         self._examples = Examples()
         self._out: dict[Reason, Counter[str]] = {reason: Counter() for reason in get_args(Reason)}
         self._frequent = Frequent(capacity)
@@ -54,8 +56,9 @@ class LogTally:
                 self._examples.unread(self.lines, line, self._reader)
             self._out["comment" if hit == "a comment" else "unreadable"][hit] += 1
             return
-        if hit.taken in self._forms or len(self._forms) < _MOST_FORMS:
-            self._forms[hit.taken] += 1
+        if hit.taken is not self._taken:
+            self._count_forms(hit.taken)
+        self._in_a_row += 1
         found = self._judged(hit)
         if not isinstance(found, Clean):
             reason, part = found
@@ -70,6 +73,7 @@ class LogTally:
 
     def summary(self, file: str, most_targets: int = 50) -> LogSummary:
         """What all lines so far came to."""
+        self._count_forms(self._taken)
         targets, answers, moved, others = self._targets(most_targets)
         if moved:
             self._out["redirect"]["of addresses that are answered 200 too"] += moved
@@ -95,6 +99,12 @@ class LogTally:
         if moved:
             self._out["redirect"]["of addresses that are answered 200 too"] -= moved
         return self._timed(made)
+
+    def _count_forms(self, following: FieldsTaken) -> None:
+        """Count the lines of one form that came in a row, before one of another."""
+        if self._in_a_row and (self._taken in self._forms or len(self._forms) < _MOST_FORMS):
+            self._forms[self._taken] += self._in_a_row
+        self._taken, self._in_a_row = following, 0
 
     def _judged(self, hit: Hit) -> Clean | tuple[Reason, str]:
         """The target of a hit, or why it is left out."""

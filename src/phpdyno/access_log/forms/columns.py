@@ -3,8 +3,8 @@ LTSV, and `name=value` words."""
 
 import re
 
+from phpdyno.access_log.forms.layout import layout_of
 from phpdyno.access_log.forms.named import NamedLine
-from phpdyno.access_log.forms.names import plain_name
 
 _FIELDS = re.compile(rb"#Fields:\s*(.*)", re.IGNORECASE)
 _TWICE = re.compile(r"%25([0-9A-Fa-f]{2})")
@@ -40,13 +40,13 @@ class Columns:
         words = line.decode("latin-1").rstrip("\r").split("\t" if tabs else " ", _MOST_COLUMNS)
         if len(words) < min(len(names), 5):
             return None
-        shown = {plain_name(name): name for name in names}
-        values = dict(zip(map(plain_name, names), words, strict=False))
-        if "xedgelocation" in shown or cloudfront:
+        layout = layout_of(names)
+        values = dict(zip(layout.plains, words, strict=False))
+        if "xedgelocation" in values:
             for key in ("csuristem", "csuriquery"):
                 values[key] = _TWICE.sub(r"%\1", values.get(key, "-"))
         _one_moment(values)
-        return NamedLine("CloudFront" if "xedgelocation" in shown else "extended log file", values, shown, "latin-1")
+        return NamedLine("CloudFront" if "xedgelocation" in values else "extended log file", values, layout, "latin-1")
 
 
 def ltsv_line(line: bytes) -> NamedLine | None:
@@ -68,12 +68,8 @@ def pairs_line(line: bytes) -> NamedLine | None:
 
 
 def _named(form: str, pairs: list[tuple[str, str]]) -> NamedLine:
-    values: dict[str, str] = {}
-    shown: dict[str, str] = {}
-    for name, value in pairs[:_MOST_COLUMNS]:
-        values.setdefault(plain_name(name), value)
-        shown.setdefault(plain_name(name), name)
-    return NamedLine(form, values, shown, "latin-1")
+    layout = layout_of([name for name, _ in pairs[:_MOST_COLUMNS]])
+    return NamedLine(form, dict(zip(layout.plains, (value for _, value in pairs), strict=False)), layout, "latin-1")
 
 
 def _one_moment(values: dict[str, str]) -> None:

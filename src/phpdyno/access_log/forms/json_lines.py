@@ -2,17 +2,19 @@
 collector."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
 
+from phpdyno.access_log.forms.layout import layout_of
 from phpdyno.access_log.forms.named import NamedLine
-from phpdyno.access_log.forms.names import plain_name
 
 _FAULTS = (msgspec.MsgspecError, ValueError, RecursionError, OverflowError)
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 _MOST_LEVELS = 3
 _MOST_KEYS = 256
+_LEAST_LINE = 20
 _WRAPPED = ("log", "message", "MESSAGE", "msg", "line")
 """Keys under which Docker, a journal and collectors keep a line of somebody else."""
 
@@ -27,18 +29,20 @@ def json_line(line: bytes) -> NamedLine | str | None:
         read = _decoded(line.decode("latin-1").encode().replace(b"\\x", b"\\u00"))
     if read is None:
         return None
-    wrapped = next((value for key in _WRAPPED if isinstance(value := read.get(key), str)), "")
-    values: dict[str, Any] = {}
-    shown: dict[str, str] = {}
-    for path, value in _flat(read, "", 1):
-        plain = plain_name(path)
-        if plain not in values and len(values) < _MOST_KEYS:
-            values[plain] = value
-            shown[plain] = path
-    if wrapped and len(wrapped) > 20 and "status" not in values:
+    flat = read if dict not in map(type, read.values()) else dict(_flat(read, "", 1))
+    if len(flat) > _MOST_KEYS:
+        flat = dict(islice(flat.items(), _MOST_KEYS))
+    layout = layout_of(tuple(flat))
+    if not layout.status and (wrapped := _wrapped(read)):
         return wrapped
-    form = "Caddy's JSON" if "request.uri" in values else "Traefik's JSON" if "downstreamstatus" in values else "JSON"
-    return NamedLine(form, values, shown, encoding)
+    by_name = dict(zip(layout.plains, flat.values(), strict=True))
+    form = "Caddy's JSON" if "request.uri" in by_name else "Traefik's JSON" if "downstreamstatus" in by_name else "JSON"
+    return NamedLine(form, by_name, layout, encoding)
+
+
+def _wrapped(read: Mapping[str, Any]) -> str:
+    """A line of another log within an object; '' without one."""
+    return next((value for key in _WRAPPED if isinstance(value := read.get(key), str) and len(value) > _LEAST_LINE), "")
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:

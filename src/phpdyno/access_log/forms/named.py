@@ -11,7 +11,8 @@ from msgspec import Struct
 from phpdyno.access_log.forms import names
 from phpdyno.access_log.forms.decided import Decided
 from phpdyno.access_log.forms.hit import METHOD, REQUEST_LINE, FieldsTaken, Hit, NoHit
-from phpdyno.access_log.hosts import NO_SITE, bare_host, is_address, port_of
+from phpdyno.access_log.forms.layout import Layout
+from phpdyno.access_log.hosts import MOST_HOST, NO_SITE, bare_host, is_address, port_of
 from phpdyno.access_log.times import Stamp, any_time
 
 Evidence = Literal["raw", "decoded", "query apart", ""]
@@ -23,13 +24,13 @@ _SAFE = "/!$&'()*+,;=:@~"
 _HTTPS = {"https": False, "http": True, "on": False, "off": True, "": None, "-": None, "true": False, "false": True}
 
 
-class NamedLine(Struct, frozen=True, gc=False):
-    """The values of a line by their plain names, and each name as the log has it. `encoding` turns
-    text into the bytes that it was read from."""
+class NamedLine(Struct, frozen=True):
+    """The values of a line by their plain names, and the layout that it shares with others.
+    `encoding` turns text into the bytes that it was read from."""
 
     form: str
     values: Mapping[str, Any]
-    shown: Mapping[str, str]
+    layout: Layout
     encoding: str = "utf-8"
 
 
@@ -37,11 +38,11 @@ def named_hit(line: NamedLine, decided: Decided) -> Hit | NoHit:
     """The request that a line's names tell of."""
     taken: dict[str, str] = {}
     request = _request_of(line, decided, taken)
-    key, status = _first(line, names.STATUS, _status)
+    key, status = _first(line, line.layout.status, _status)
     if isinstance(request, str) or status is None:
         return request if isinstance(request, str) and status is not None else "no request in it"
     method, target, raw = request
-    taken["status"] = line.shown[key]
+    taken["status"] = line.layout.shown[key]
     host = _host(line, decided, taken)
     return Hit(
         method,
@@ -59,9 +60,9 @@ def named_hit(line: NamedLine, decided: Decided) -> Hit | NoHit:
 def path_evidence(line: NamedLine) -> tuple[str, Evidence]:
     """The key whose value would be the path, and what it shows: `raw` for a query or
     percent-encoding within it, `decoded` for what no client sends so, `query apart`."""
-    if any(_bytes(line, key) for key in names.TARGET) or REQUEST_LINE.fullmatch(_bytes(line, "request")):
+    if any(_bytes(line, key) for key in line.layout.target) or REQUEST_LINE.fullmatch(_bytes(line, "request")):
         return "", ""
-    key, value = _first(line, names.PATH, _text(line))
+    key, value = _first(line, line.layout.path, _text(line))
     if not value:
         return "", ""
     return key, _evidence(value)
@@ -81,10 +82,10 @@ def _request_of(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tup
     method_key, method = _first(
         line, names.METHOD, lambda value: value.upper() if isinstance(value, str) and METHOD.fullmatch(value) else None
     )
-    key, target = _first(line, names.TARGET, _text(line))
+    key, target = _first(line, line.layout.target, _text(line))
     raw = target or b""
     if not (method and target):
-        request_key, request = _first(line, names.REQUEST, _text(line))
+        request_key, request = _first(line, line.layout.request, _text(line))
         found = _split_request(request or b"")
         if found is not None:
             method_key, method = (method_key, method) if method else (request_key, found[0])
@@ -95,8 +96,8 @@ def _request_of(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tup
         key, target, raw = _path_target(line, decided, taken)
     if not method or not target:
         return "no request in it"
-    taken["target"] = taken.get("target") or line.shown[key]
-    taken["method"] = line.shown[method_key]
+    taken["target"] = taken.get("target") or line.layout.shown[key]
+    taken["method"] = line.layout.shown[method_key]
     return method, target, raw
 
 
@@ -110,17 +111,17 @@ def _split_request(request: bytes) -> tuple[str, bytes] | None:
 
 def _path_target(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tuple[str, bytes, bytes]:
     """The target put together of a path and a query; b'' without a path."""
-    key, path = _first(line, names.PATH, _text(line))
+    key, path = _first(line, line.layout.path, _text(line))
     if not path:
         return "", b"", b""
-    query_key, query = _first(line, names.QUERY, _text(line))
+    query_key, query = _first(line, line.layout.query, _text(line))
     query = (query or b"").removeprefix(b"?")
     query = b"" if query == b"-" else query
     decoded = key in decided.decoded or (key not in decided.raw and _evidence(path) == "decoded")
-    said = line.shown[key]
+    said = line.layout.shown[key]
     target = quote(path, safe=_SAFE).encode() if decoded else path
     if query and (decoded or b"?" not in target):
-        target, said = target + b"?" + query, f"{said} + {line.shown[query_key]}"
+        target, said = target + b"?" + query, f"{said} + {line.layout.shown[query_key]}"
     elif key in decided.raw:
         said = f"{said} (as the client sent it, with its query)"
     taken["target"] = f"{said} (decoded: encoded again)" if key in decided.decoded else said
@@ -128,25 +129,31 @@ def _path_target(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tu
 
 
 def _host(line: NamedLine, decided: Decided, taken: dict[str, str]) -> str:
-    for key in names.SITE:
+    for key in line.layout.site:
         value = line.values.get(key)
         value = value[0] if isinstance(value, list) and value else value
-        if key not in decided.clients and isinstance(value, str) and value.lower() not in NO_SITE and not is_address(value):
-            taken["site"] = line.shown[key]
+        if (
+            key not in decided.clients
+            and isinstance(value, str)
+            and value.lower() not in NO_SITE
+            and len(value) <= MOST_HOST
+            and not is_address(value)
+        ):
+            taken["site"] = line.layout.shown[key]
             return bare_host(value)
     return ""
 
 
 def _stamp(line: NamedLine, taken: dict[str, str]) -> Stamp | None:
     stamp = None
-    for key in names.TIME:
+    for key in line.layout.time:
         value = line.values.get(key)
         if value is None:
             continue
         if key == "date" and isinstance(hour := line.values.get("time"), str):
             value = f"{value}T{hour}"
         if (stamp := any_time(value)) is not None:
-            taken["time"] = line.shown[key]
+            taken["time"] = line.layout.shown[key]
             break
     took = _number(line.values.get(names.TOOK))
     if stamp is None or not stamp.fine or took is None or not 0.0 < took <= stamp.seconds:
@@ -157,7 +164,7 @@ def _stamp(line: NamedLine, taken: dict[str, str]) -> Stamp | None:
 def _by_server(line: NamedLine) -> bool | None:
     """Whether the server asked nobody; None where it does not say, or asked another web server,
     which may have answered with a file of its own."""
-    told = [value for key in names.UPSTREAM if (value := line.values.get(key)) is not None]
+    told = [value for key in line.layout.upstream if (value := line.values.get(key)) is not None]
     if not told:
         return None
     if all(isinstance(each, str) and each in {"", "-"} for each in told):
@@ -167,11 +174,11 @@ def _by_server(line: NamedLine) -> bool | None:
 
 
 def _plain(line: NamedLine) -> bool | None:
-    for key in names.SCHEME:
+    for key in line.layout.scheme:
         value = line.values.get(key)
         if isinstance(value, str | bool) and (found := _HTTPS.get(str(value).lower())) is not None:
             return found
-    port = next((value for key in names.PORT if (value := line.values.get(key)) is not None), None)
+    port = next((value for key in line.layout.port if (value := line.values.get(key)) is not None), None)
     return {"80": True, "443": False}.get(str(port))
 
 
@@ -240,7 +247,7 @@ def lacking(line: NamedLine) -> str:
     missing = [
         what for what, keys in parts if not any(line.values.get(key) not in {None, "", "-"} for key in keys if _plain_value(line, key))
     ]
-    held = ", ".join(list(line.shown.values())[:12])
+    held = ", ".join(list(line.layout.shown.values())[:12])
     return f"no {' or '.join(missing)} among its names: {held}" if missing else ""
 
 

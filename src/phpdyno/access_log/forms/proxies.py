@@ -3,6 +3,7 @@ Nginx Proxy Manager."""
 
 import re
 
+from phpdyno.access_log.forms.layout import layout_of
 from phpdyno.access_log.forms.named import NamedLine
 from phpdyno.access_log.hosts import kind_of
 
@@ -24,8 +25,8 @@ _SHOWN = {
     "request": "the quoted request",
     "status": "the status for the client",
     "startutc": "the time in front",
-    "host": "the captured Host",
-    "scheme": "the type in front",
+    "host": "the word with the site",
+    "scheme": "the scheme or type",
     "vhost": "the backend",
     "upstreamaddr": "the target",
     "timelocal": "[…]",
@@ -47,7 +48,7 @@ def _aws(line: bytes) -> NamedLine | None:
     values = {"startutc": time, "status": status if status != "-" else of_target, "request": request, "upstreamaddr": target}
     if kind:
         values["scheme"] = "http" if kind in {"http", "ws"} else "https"
-    return NamedLine("AWS load balancer", values, _SHOWN, "latin-1")
+    return _named("AWS load balancer", values)
 
 
 def _haproxy(line: bytes) -> NamedLine | None:
@@ -66,7 +67,7 @@ def _haproxy(line: bytes) -> NamedLine | None:
         values["scheme"] = "https"
     host = next((word for word in captured.decode("latin-1").split("|") if kind_of(word) == "site"), "")
     values["host" if host else "vhost"] = host or backend.decode("latin-1").rstrip("~")
-    return NamedLine("HAProxy", values, _SHOWN, "latin-1")
+    return _named("HAProxy", values)
 
 
 def _manager(line: bytes) -> NamedLine | None:
@@ -84,5 +85,9 @@ def _manager(line: bytes) -> NamedLine | None:
     }
     if upstream == "-":
         values["upstreamaddr"] = upstream
-    shown = _SHOWN | {"host": "the word before the address", "scheme": "the word before the host"}
-    return NamedLine("Nginx Proxy Manager", values, shown, "latin-1")
+    return _named("Nginx Proxy Manager", values)
+
+
+def _named(form: str, values: dict[str, str]) -> NamedLine:
+    names = tuple(values)
+    return NamedLine(form, values, layout_of([_SHOWN[name] for name in names], names), "latin-1")

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from phpdyno.access_log.forms.decided import SitePlace
 from phpdyno.access_log.forms.hit import REQUEST_LINE, FieldsTaken, Hit, NoHit, unescaped
-from phpdyno.access_log.hosts import bare_host, kind_of, port_of
+from phpdyno.access_log.hosts import MOST_HOST, bare_host, kind_of, port_of
 from phpdyno.access_log.times import Stamp, iso_time, local_time
 
 _COMBINED = re.compile(
@@ -65,16 +65,14 @@ def text_hit(line: TextLine, place: SitePlace | None) -> Hit | NoHit:
     parts = REQUEST_LINE.fullmatch(line.request)
     if parts is None:
         return "no request line"
-    site = word_at(line, place) if place else ""
-    host = bare_host(site) if kind_of(site) in {"site", "word", "other"} else ""
-    port = port_of(site)
+    host, plain = _site(line, place) if place else ("", None)
     return Hit(
         parts[1].decode("ascii").upper(),
         unescaped(parts[2]),
         line.status,
         host=host,
         stamp=_stamp(line.time),
-        plain=None if port not in {80, 443} else port == 80,
+        plain=plain,
         raw=line.request,
         taken=_taken(line, place),
     )
@@ -126,6 +124,14 @@ def word_at(line: TextLine, place: SitePlace) -> str:
     else:
         return next((word for each, word in site_words(line) if each.where == place.where), "")
     return words[place.column] if place.column < len(words) else ""
+
+
+def _site(line: TextLine, place: SitePlace) -> tuple[str, bool | None]:
+    """The host at a place, '' for none; whether its port is that of http, None for neither."""
+    word = word_at(line, place)
+    port = port_of(word)
+    host = bare_host(word) if kind_of(word) in {"site", "word", "other"} else ""
+    return host[:MOST_HOST], None if port not in {80, 443} else port == 80
 
 
 def _unquoted(word: bytes) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 import msgspec
 
 from phpdyno.access_log.forms.decided import Decided
+from phpdyno.access_log.hosts import MOST_HOST
 from phpdyno.access_log.log_format.pattern import LinePattern
 from phpdyno.access_log.reader import LogReader
 from phpdyno.access_log.summary import is_host
@@ -31,7 +32,7 @@ class Census:
         if isinstance(hit, str):
             return
         self._lines += 1
-        named = split_absolute(hit.target)[0]
+        named = split_absolute(hit.target)[0][:MOST_HOST]
         for counter, name in ((self.hosts, hit.host), (self._absolute, "" if hit.host else named)):
             if name and (name in counter or len(counter) < _MOST_HOSTS):
                 counter[name] += 1

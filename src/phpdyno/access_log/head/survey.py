@@ -3,7 +3,6 @@ path is."""
 
 from collections import Counter, defaultdict
 
-from phpdyno.access_log.forms import names
 from phpdyno.access_log.forms.decided import Decided, SitePlace
 from phpdyno.access_log.forms.named import Evidence, NamedLine, path_evidence
 from phpdyno.access_log.forms.text import TextLine, keyed_site, site_words
@@ -73,8 +72,8 @@ class Survey:
         key, evidence = path_evidence(line)
         if key and (key in self._paths or len(self._paths) < _MOST_KEYS):
             self._paths[key][evidence] += 1
-            self._shown[key] = line.shown[key]
-        for key in names.SITE:
+            self._shown[key] = line.layout.shown[key]
+        for key in line.layout.site:
             value = line.values.get(key)
             if isinstance(value, str) and value not in {"", "-", "_"}:
                 self._hosts[key][is_address(value)] += 1

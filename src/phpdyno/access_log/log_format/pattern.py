@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from phpdyno.access_log.forms import names
 from phpdyno.access_log.forms.hit import unescaped
+from phpdyno.access_log.forms.layout import layout_of
 from phpdyno.access_log.forms.named import NamedLine
 from phpdyno.errors import UsageError
 
@@ -54,7 +55,7 @@ class LinePattern:
                 f"{free} values of it may hold blanks and stand without quotes", where="--log-format", next_step="quote them in the log"
             )
         self._expression = re.compile(expression.encode("latin-1", "replace"))
-        self._shown = {value.name: value.shown for value in reversed(self._values)}
+        self._layout = layout_of([value.shown for value in self._values], self.names)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,7 +71,7 @@ class LinePattern:
         for value, text in zip(self._values, found.groups(), strict=True):
             if values.get(value.name, "-") in {"", "-"}:
                 values[value.name] = text.decode("latin-1") if value.name in names.REQUEST else unescaped(text).decode("latin-1")
-        return NamedLine(self.kind, values, self._shown, "latin-1")
+        return NamedLine(self.kind, values, self._layout, "latin-1")
 
 
 def require_parts(pattern: LinePattern, *, where: str) -> None:
