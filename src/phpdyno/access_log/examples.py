@@ -6,7 +6,7 @@ from phpdyno.access_log.forms.hit import Hit
 from phpdyno.access_log.forms.named import NamedLine, lacking
 from phpdyno.access_log.reader import LogReader
 from phpdyno.access_log.summary import LineExample, UnreadLine
-from phpdyno.access_log.targets import Clean
+from phpdyno.access_log.targets import Clean, clean_target, split_absolute
 
 MOST = 5
 _TELLING = 2
@@ -21,6 +21,7 @@ class Examples:
         self.first_unread: UnreadLine | None = None
         self._plain: dict[str, LineExample] = {}
         self._telling: dict[str, LineExample] = {}
+        self._left_out: dict[str, LineExample | None] = {}
 
     def add(self, number: int, hit: Hit, clean: Clean) -> None:
         """A line that a target is made of."""
@@ -28,6 +29,14 @@ class Examples:
         if len(held) < MOST and clean.path not in held:
             raw = "" if clean.masked else hit.raw.decode("utf-8", "backslashreplace")
             held[clean.path] = LineExample(number, _cut(raw), clean.path)
+
+    def left_out(self, number: int, hit: Hit, reason: str) -> None:
+        """A line that is in no target, of one example a reason; none that may hold a secret."""
+        if reason not in self._left_out and len(self._left_out) < MOST:
+            clean = clean_target(split_absolute(hit.target)[1])
+            raw = hit.raw.decode("utf-8", "backslashreplace")
+            shown = isinstance(clean, Clean) and not clean.masked
+            self._left_out[reason] = LineExample(number, _cut(raw), "") if shown else None
 
     def unread(self, number: int, line: bytes, reader: LogReader) -> None:
         """A line that could not be read; the first of them is kept."""
@@ -39,7 +48,8 @@ class Examples:
     def chosen(self) -> tuple[LineExample, ...]:
         """At most five, in the order of their lines, the telling ones among them."""
         telling, plain = list(self._telling.values()), list(self._plain.values())
-        chosen = [*telling[:_TELLING], *plain, *telling[_TELLING:]][:MOST]
+        left_out = [each for each in self._left_out.values() if each is not None]
+        chosen = [*telling[:_TELLING], *plain, *telling[_TELLING:], *left_out][:MOST]
         return tuple(sorted(chosen, key=lambda each: each.line))
 
 

@@ -54,8 +54,7 @@ def read_access_log(
     larger = _larger(tally) if host is None else ""
     if larger:
         tally = _counted(path, larger, pattern, decided)
-    if host is not None:
-        notes += _check_found(tally, census, path)
+    notes += _several(tally) if host is None else _check_found(tally, census, path)
     summary = tally.summary(str(path), most_targets)
     return msgspec.structs.replace(summary, notes=notes, log_format=log_format or "")
 
@@ -71,6 +70,16 @@ def _larger(tally: LogTally) -> str:
     """A site that has more lines in the whole log than the one which has the most at its head."""
     found = [(count, name) for name, count in tally.hosts_left_out.items() if is_host(name) and count > tally.of_host]
     return max(found)[1] if tally.host and found else ""
+
+
+def _several(tally: LogTally) -> tuple[str, ...]:
+    """What to say where the log holds other sites, and none was asked for."""
+    others = sum(is_host(name) or "@" in name for name in tally.hosts_left_out)
+    return (
+        (f"the log holds {others + 1} sites, and {tally.host} has the most lines: only its requests are taken",)
+        if tally.host and others
+        else ()
+    )
 
 
 def _check_found(tally: LogTally, census: Census, path: Path) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ class LinesLeftOut(Struct, frozen=True):
 
 class LineExample(Struct, frozen=True):
     """What one line was read as: its number, what it holds of the request ('' where that is
-    masked), and the target made of it."""
+    masked), and the target made of it, '' where it is in none."""
 
     line: int
     raw: str
@@ -54,12 +54,13 @@ class LogSummary(Struct, frozen=True):
     """An access log of `lines` lines, each of which is in a target or left out for one reason.
 
     `host` is '' where the log names none. `forms` are the forms of the readable lines with their
-    numbers, most frequent first; `notes` what was decided of the log as a whole. `masked` of
-    the lines that a target could have been made of had a secret in their query. `rare_targets` were
-    seen beyond those kept, at least, the most frequent of them with `runner_up` hits; each count is
-    too low by at most `undercount` hits (0: exact). `arrival` is that of all lines that a target
-    could have been made of, the rare ones too; None when no line has a time; `untimed` had none
-    that could be counted. `start_s`, `end_s` and `peak_s` are seconds since 1970.
+    numbers, most frequent first; `notes` what was decided of the log as a whole. Of the lines that
+    a target could have been made of `masked` had a secret in their query, and `cached` were
+    answered by a cache. `rare_targets` were seen beyond those kept, at least, the most frequent of
+    them with `runner_up` hits; each count is too low by at most `undercount` hits (0: exact).
+    `arrival` is that of all lines that a target could have been made of, the rare ones too; None
+    when no line has a time; `untimed` had none that could be counted. `start_s`, `end_s` and
+    `peak_s` are seconds since 1970.
     """
 
     file: str
@@ -73,6 +74,7 @@ class LogSummary(Struct, frozen=True):
     unread: UnreadLine | None = None
     log_format: str = ""
     masked: int = 0
+    cached: int = 0
     rare_targets: int = 0
     runner_up: int = 0
     undercount: int = 0

@@ -20,6 +20,9 @@ _SHOWN_PARTS = 5
 _OTHERS = "others"
 _WHOLE = {206: 200, 304: 200}
 """A part, or nothing because the client had it: asked without conditions, both are answered 200."""
+_ANSWERED_TOO = "of addresses that are answered 200 too"
+_NEVER_ELSE = "of addresses that are always redirected, as most redirects here are of http or another name"
+_LEAST_MOVED = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -39,6 +42,7 @@ class LogTally:
         self._out: dict[Reason, Counter[str]] = {reason: Counter() for reason in get_args(Reason)}
         self._frequent = Frequent(capacity)
         self._masked = 0
+        self._cached = 0
         self._usable = 0
         self._clock = LogClock()
 
@@ -62,11 +66,13 @@ class LogTally:
         found = self._judged(hit)
         if not isinstance(found, Clean):
             reason, part = found
+            self._examples.left_out(self.lines, hit, reason)
             counter = self._out[reason]
             counter[part if part in counter or len(counter) < _MOST_PARTS else _OTHERS] += 1
             return
         self._usable += 1
         self._masked += found.masked
+        self._cached += hit.cached
         self._examples.add(self.lines, hit, found)
         self._frequent.add(found.path, _WHOLE.get(hit.status, hit.status))
         self._clock.add(hit.stamp)
@@ -75,10 +81,9 @@ class LogTally:
         """What all lines so far came to."""
         self._count_forms(self._taken)
         targets, answers, moved, others = self._targets(most_targets)
-        if moved:
-            self._out["redirect"]["of addresses that are answered 200 too"] += moved
-        rare = self._usable - sum(target.hits for target in targets) - answers - moved
-        left_out = [LinesLeftOut(reason, counter.total(), _parts(counter)) for reason, counter in self._out.items() if counter]
+        rare = self._usable - sum(target.hits for target in targets) - answers - moved.total()
+        out = {**self._out, "redirect": self._out["redirect"] + moved}
+        left_out = [LinesLeftOut(reason, counter.total(), _parts(counter)) for reason, counter in out.items() if counter]
         left_out += [LinesLeftOut("answers", answers)] if answers else []
         left_out += [LinesLeftOut("rare", rare)] if rare else []
         made = LogSummary(
@@ -91,13 +96,12 @@ class LogTally:
             examples=self._examples.chosen(),
             unread=self._examples.first_unread,
             masked=self._masked,
+            cached=self._cached,
             rare_targets=len(others),
             runner_up=max(others, default=0),
             undercount=self._frequent.undercount,
             untimed=self._clock.untimed,
         )
-        if moved:
-            self._out["redirect"]["of addresses that are answered 200 too"] -= moved
         return self._timed(made)
 
     def _count_forms(self, following: FieldsTaken) -> None:
@@ -129,25 +133,29 @@ class LogTally:
             self._frequent.note(clean.path, hit.status)
             return "status", str(hit.status)
         if hit.status in MOVED and self._frequent.answered_whole(clean.path):
-            return "redirect", "of addresses that are answered 200 too"
+            return "redirect", _ANSWERED_TOO
         return clean
 
-    def _targets(self, most: int) -> tuple[tuple[LogTarget, ...], int, int, list[int]]:
+    def _targets(self, most: int) -> tuple[tuple[LogTarget, ...], int, Counter[str], list[int]]:
         """The targets to keep, hits on those that mostly answer an error, hits that were redirected
         for good, and the hits of each other one that is held."""
         kept: list[LogTarget] = []
         others: list[int] = []
-        answers = moved = 0
+        answers = 0
         answered = [(path, self._frequent.answered(path, hits)) for path, hits in self._frequent.ranked()]
+        moved = Counter({_ANSWERED_TOO: sum(answer.moved for _, answer in answered)})
+        always = sum(answer.hits for _, answer in answered if answer.status in MOVED)
+        of_http = self._out["redirect"].total() + moved.total() >= max(always, _LEAST_MOVED)
         for path, answer in sorted(answered, key=lambda each: (-each[1].hits, each[0])):
-            moved += answer.moved
             if not 200 <= answer.status <= 399:
                 answers += answer.hits
+            elif of_http and answer.status in MOVED:
+                moved[_NEVER_ELSE] += answer.hits
             elif len(kept) < most:
                 kept.append(LogTarget(path, answer.hits, answer.status))
             else:
                 others.append(answer.hits)
-        return tuple(kept), answers, moved, others
+        return tuple(kept), answers, +moved, others
 
     def _timed(self, made: LogSummary) -> LogSummary:
         hours = self._clock.hours

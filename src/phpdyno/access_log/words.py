@@ -72,7 +72,10 @@ def _read_as(summary: LogSummary) -> list[str]:
         lines.append(f"{many}read as: " + ", ".join(f"{what} = {_plain(field)}" for what, field in _ordered(taken.fields)))
     for each in summary.examples:
         raw = f"{_plain(each.raw)} → " if each.raw else "(its query is masked) → "
-        lines.append(f"  line {each.line:,}: {raw}{each.path}")
+        lines.append(f"  line {each.line:,}: {raw}{each.path or 'left out, see below'}")
+    if summary.cached:
+        cached = _counted(summary.cached, "request")
+        lines.append(f"note: a cache answered {cached} of these, and not the app: the weights are what visitors ask")
     return lines + [f"note: {_plain(note)}" for note in summary.notes]
 
 

@@ -274,6 +274,12 @@ def test_the_largest_site_is_that_of_the_whole_log(tmp_path: Path, monkeypatch: 
     assert (read(tmp_path, lines).host, targets(read(tmp_path, lines))) == ("shop.example", {"/": 20})
 
 
+def test_several_sites_are_said_where_none_was_asked_for(tmp_path: Path) -> None:
+    summary = read(tmp_path, SITES["the site without a port"])
+    assert summary.notes == ("the log holds 2 sites, and shop.example has the most lines: only its requests are taken",)
+    assert read(tmp_path, SITES["the site without a port"], host="shop.example").notes == ()
+
+
 def test_decoded_paths_are_encoded_again_and_no_others(tmp_path: Path) -> None:
     decoded = [
         json.dumps({"method": "GET", "uri": each, "args": "", "status": 200}, ensure_ascii=False) for each in ("/café", "/100 %", "/a?b")

@@ -86,6 +86,26 @@ def test_a_200_beats_the_301_of_http_to_https_which_is_told() -> None:
     assert "8 (72.7%) redirects" in summary_text(summary)
 
 
+def test_where_most_redirects_are_of_http_those_that_never_end_are_no_targets() -> None:
+    lines = [*[combined(status=200)] * 20, *[combined(status=301)] * 15, *[combined("GET /seldom HTTP/1.1", status=301)] * 9]
+    summary = tallied(lines)
+    assert summary.targets == (LogTarget("/", 20, 200),)
+    assert summary.lines_out("redirect") == 24
+    assert "of addresses that are always redirected" in summary_text(summary)
+
+
+def test_lines_that_a_cache_answered_are_told() -> None:
+    summary = tallied([json_line(upstream_cache_status="HIT"), json_line(upstream_cache_status="MISS")])
+    assert (summary.targets, summary.cached) == ((LogTarget("/", 2, 200),), 1)
+    assert "note: a cache answered 1 request of these, and not the app" in summary_text(summary)
+
+
+def test_a_line_that_is_left_out_is_an_example_where_targets_are_few() -> None:
+    said = summary_text(tallied([combined(), combined("GET /a.css HTTP/1.1"), combined("GET /b.css?token=x HTTP/1.1")]))
+    assert "  line 1: GET / HTTP/1.1 → /\n  line 2: GET /a.css HTTP/1.1 → left out, see below\n" in said
+    assert "token" not in said
+
+
 def test_a_target_that_mostly_fails_is_none() -> None:
     summary = tallied([combined(status=200), *[combined(status=500)] * 3, combined("GET /b HTTP/1.1")])
     assert [target.path for target in summary.targets] == ["/b"]

@@ -31,8 +31,8 @@ class Hit(Struct, frozen=True, gc=False):
 
     `stamp` is the request's start where the log has its duration and fractions of a second, else
     when it was logged, at its end. `by_server` says that the web server answered without asking
-    anybody, None where the log does not tell; `plain` that it was asked without TLS, likewise.
-    `raw` is what the target was made of, as it stands in the log.
+    anybody, None where the log does not tell; `plain` that it was asked without TLS, likewise;
+    `cached` that a cache answered. `raw` is what the target was made of, as it stands in the log.
     """
 
     method: str
@@ -42,6 +42,7 @@ class Hit(Struct, frozen=True, gc=False):
     stamp: Stamp | None = None
     by_server: bool | None = None
     plain: bool | None = None
+    cached: bool = False
     raw: bytes = b""
     taken: FieldsTaken = UNSAID
 

@@ -23,6 +23,7 @@ def json_line(line: bytes) -> NamedLine | str | None:
     """The names of an object; its text where it only wraps a line of another log; None where it is
     no JSON."""
     encoding = "utf-8"
+    line = line.rstrip(b" ,")
     read = _decoded(line)
     if read is None:
         encoding = "latin-1"

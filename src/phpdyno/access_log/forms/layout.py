@@ -30,6 +30,7 @@ class Layout(Struct, frozen=True):
     port: tuple[str, ...]
     time: tuple[str, ...]
     upstream: tuple[str, ...]
+    cache: tuple[str, ...]
 
 
 def layout_of(written: Sequence[str], plains: Sequence[str] = ()) -> Layout:
@@ -70,4 +71,5 @@ def _layout(written: tuple[str, ...], plains: tuple[str, ...]) -> Layout:
         port=there(names.PORT),
         time=there(names.TIME),
         upstream=there(names.UPSTREAM),
+        cache=there(names.CACHE),
     )

@@ -37,6 +37,7 @@ TIME = (
     "eventtime", "t",
 )  # fmt: skip
 TOOK = "requesttime"
+CACHE = ("upstreamcachestatus", "cachestatus", "xedgeresulttype", "xcache", "cfcachestatus", "cache")
 UPSTREAM = ("upstreamaddr", "upstreamstatus", "upstreamresponsetime")
 
 
