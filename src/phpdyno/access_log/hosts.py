@@ -10,6 +10,8 @@ Kind = Literal["address", "site", "word", "none", "other"]
 plain word, nothing (`-`), something else."""
 MOST_HOST = 260
 """Characters of the longest host, its port included."""
+UNNAMED = "-"
+"""The host of a line that has a place for the site, and names none there."""
 NO_SITE = frozenset({"", "-", "_", '""', "''", "default"})
 """What stands where a request named no site."""
 _NAME = re.compile(r"(?=[^:]*[A-Za-z])[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?(?::[0-9]{1,5})?")

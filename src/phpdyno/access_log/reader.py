@@ -8,12 +8,11 @@ from phpdyno.access_log.forms.json_lines import json_line
 from phpdyno.access_log.forms.named import NamedLine, named_hit
 from phpdyno.access_log.forms.proxies import proxy_line
 from phpdyno.access_log.forms.text import TextLine, loose_line, text_hit, text_line
-from phpdyno.access_log.hosts import MOST_HOST
+from phpdyno.access_log.hosts import MOST_HOST, UNNAMED
 from phpdyno.access_log.log_format.pattern import LinePattern
 from phpdyno.access_log.targets import split_absolute
 
 _BOM = b"\xef\xbb\xbf"
-_NO_SITE = "-"
 
 
 class LogReader:
@@ -34,11 +33,10 @@ class LogReader:
 
     def site(self, hit: Hit) -> str:
         """The site that a hit is of: what its line names, else the host of a whole URL; `-` where
-        lines name sites and this one does not, '' where they do not."""
-        if hit.host:
+        most lines name a site and this one does not, '' where there is no place for one."""
+        if hit.host not in {"", UNNAMED}:
             return hit.host
-        named = split_absolute(hit.target)[0]
-        return named[:MOST_HOST] or (_NO_SITE if self.decided.named else "")
+        return split_absolute(hit.target)[0][:MOST_HOST] or (UNNAMED if hit.host and self.decided.named else "")
 
     def parts(self, line: bytes) -> TextLine | NamedLine | NoHit:
         """The parts of a line, not yet read."""

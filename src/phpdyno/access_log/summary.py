@@ -1,5 +1,6 @@
 """What an access log came to: targets, arrivals, and what was left out and why."""
 
+import re
 from typing import Literal
 
 from msgspec import Struct
@@ -138,9 +139,19 @@ def _unreadable(summary: LogSummary, unread: UnreadLine, lines: int) -> UsageErr
     which = "do not fit --log-format" if summary.log_format else "cannot be read"
     what = f"{lines:,} of {summary.lines:,} lines {which}"
     what += f", as line {unread.line:,}: {unread.text!r}" + (f" ({unread.lacks})" if unread.lacks else "")
-    step = "compare it with the log_format that wrote the log" if summary.log_format else FORMAT_HINT
+    step = "compare it with the log_format that wrote the log" if summary.log_format else _hint(unread.text)
     return UsageError(what, where=summary.file, next_step=step)
+
+
+def _hint(text: str) -> str:
+    """What to do about a log whose lines are such."""
+    return next((hint for pattern, hint in _KNOWN_OTHERS if pattern.search(text)), FORMAT_HINT)
 
 
 FORMAT_HINT = "say how with --log-format '<log_format of nginx or LogFormat of Apache>', or --log-format @/etc/nginx/nginx.conf:NAME"
 """What to do about lines in a form that is not known."""
+_KNOWN_OTHERS = (
+    (re.compile(r"\[(?:\w+:)?(?:error|warn|notice|crit|alert|emerg|info|debug)\]"), "that looks like an error log: give the access log"),
+    (re.compile(r'^\S+ - +\S* *\S+ \S+ "[A-Z]+ [^" ]+\.php[^" ]*" \d{3}'), "php-fpm's own log has no addresses: give the web server's"),
+    (re.compile(r"^\s*[{\[]\s*$"), "that looks like JSON over several lines: write one object a line (jq -c .)"),
+)

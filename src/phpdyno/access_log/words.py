@@ -11,7 +11,7 @@ _REASONS: dict[Reason, str] = {
     "method": "methods other than GET",
     "host": "other sites (--log-host takes one of them)",
     "static": "static files and what the web server answered itself",
-    "redirect": "redirects (301, 308)",
+    "redirect": "redirects",
     "form": "targets that are no plain path (control characters, //, .., #)",
     "long": "targets of more than 1,024 characters",
     "secret": "what looks like a secret or an e-mail address in the path",

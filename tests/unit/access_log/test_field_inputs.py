@@ -200,6 +200,34 @@ def test_scanners_that_ask_by_address_are_of_no_site(tmp_path: Path) -> None:
     assert (summary.host, targets(summary), summary.lines_out("host")) == ("shop.example", {"/": 9}, 1)
 
 
+@pytest.mark.parametrize("nameless", ["198.51.100.1", "_"])
+def test_lines_of_no_site_are_left_out_also_where_they_are_many(tmp_path: Path, nameless: str) -> None:
+    hosts = ["shop.example", nameless, "blog.example", "shop.example", nameless] * 6
+    text = [f'{host} 203.0.113.{n} - - {WHEN} "GET / HTTP/1.1" 200 20 "-" "-"' for n, host in enumerate(hosts)]
+    objects = [json.dumps({"host": host, "request": "GET / HTTP/1.1", "status": 200}) for host in hosts]
+    for lines in (text, objects):
+        summary = read(tmp_path, lines)
+        assert (summary.host, targets(summary), summary.lines_out("host")) == ("shop.example", {"/": 12}, 18)
+
+
+def test_a_default_server_that_serves_nearly_all_is_the_site(tmp_path: Path) -> None:
+    lines = [json.dumps({"server_name": name, "request": "GET / HTTP/1.1", "status": 200}) for name in ["_"] * 9 + ["status.example"]]
+    summary = read(tmp_path, lines)
+    assert (summary.host, targets(summary), summary.lines_out("host")) == ("", {"/": 9}, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("2026/11/20 08:00:00 [error] 1#1: *1 open() failed, client: 203.0.113.7", "that looks like an error log: give the access log"),
+        ('127.0.0.1 -  20/Nov/2026:08:00:00 +0000 "GET /index.php" 200', "php-fpm's own log has no addresses: give the web server's"),
+        ("{", "that looks like JSON over several lines: write one object a line"),
+    ],
+)
+def test_what_is_no_access_log_is_called_by_its_name(tmp_path: Path, line: str, hint: str) -> None:
+    assert hint in refused(tmp_path, [line] * 3)
+
+
 def test_a_proxy_request_of_a_scanner_does_not_name_the_site(tmp_path: Path) -> None:
     lines = [f'203.0.113.7 - - {WHEN} "GET {target} HTTP/1.1" 200 20 "-" "-"' for target in ("http://evil.example/", "/", "/", "/")]
     summary = read(tmp_path, lines)

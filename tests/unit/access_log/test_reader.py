@@ -120,8 +120,8 @@ def test_times(fields: dict[str, object], stamp: Stamp | None) -> None:
     [
         ({"host": "Shop.Example:443"}, "shop.example"),
         ({"http_host": "shop.example."}, "shop.example"),
-        ({"server_name": "_"}, ""),
-        ({"host": "[::1]:8080"}, ""),
+        ({"server_name": "_"}, "-"),
+        ({"host": "[::1]:8080"}, "-"),
         ({"host": "203.0.113.7", "server_name": "shop.example"}, "shop.example"),
         ({"host": 7}, ""),
     ],

@@ -83,7 +83,7 @@ def test_a_200_beats_the_301_of_http_to_https_which_is_told() -> None:
     summary = tallied(lines)
     assert summary.targets == (LogTarget("/", 2, 200), LogTarget("/old", 1, 301))
     assert summary.lines_out("redirect") == 8
-    assert "8 (72.7%) redirects" in summary_text(summary)
+    assert "8 (72.7%) redirects: of addresses that are answered 200 too 8" in summary_text(summary)
 
 
 def test_where_most_redirects_are_of_http_those_that_never_end_are_no_targets() -> None:

@@ -32,8 +32,9 @@ class Decided(Struct, frozen=True):
     `site` is where lines of text name it, None where they do not. `decoded` are keys (in small
     letters, without punctuation) that hold a path as the server decoded it, `raw` those that hold
     it as the client sent it, with its query. `clients` are keys named like a host that hold
-    addresses of clients. `named` says that nearly all lines name a site, `absolute` that request
-    lines hold a whole URL, `both_schemes` that http and https are in the log.
+    addresses of clients. `named` says that most lines with a place for the site name one,
+    `absolute` that request lines hold a whole URL, `both_schemes` that http and https are in the
+    log.
     """
 
     site: SitePlace | None = None

@@ -26,8 +26,8 @@ UNSAID = FieldsTaken("")
 
 
 class Hit(Struct, frozen=True, gc=False):
-    """One request: `target` as it stood in the request line (bytes), `host` '' where the log does
-    not say.
+    """One request: `target` as it stood in the request line (bytes), `host` '' where the line has
+    no place for one, `-` where it names none there.
 
     `stamp` is the request's start where the log has its duration and fractions of a second, else
     when it was logged, at its end. `by_server` says that the web server answered without asking

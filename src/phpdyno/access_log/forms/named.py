@@ -12,7 +12,7 @@ from phpdyno.access_log.forms import names
 from phpdyno.access_log.forms.decided import Decided
 from phpdyno.access_log.forms.hit import METHOD, REQUEST_LINE, FieldsTaken, Hit, NoHit
 from phpdyno.access_log.forms.layout import Layout
-from phpdyno.access_log.hosts import MOST_HOST, NO_SITE, bare_host, is_address, port_of
+from phpdyno.access_log.hosts import MOST_HOST, NO_SITE, UNNAMED, bare_host, is_address, port_of
 from phpdyno.access_log.times import Stamp, any_time
 
 Evidence = Literal["raw", "decoded", "query apart", ""]
@@ -130,19 +130,17 @@ def _path_target(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tu
 
 
 def _host(line: NamedLine, decided: Decided, taken: dict[str, str]) -> str:
+    found = ""
     for key in line.layout.site:
         value = line.values.get(key)
         value = value[0] if isinstance(value, list) and value else value
-        if (
-            key not in decided.clients
-            and isinstance(value, str)
-            and value.lower() not in NO_SITE
-            and len(value) <= MOST_HOST
-            and not is_address(value)
-        ):
+        if key in decided.clients or not isinstance(value, str):
+            continue
+        if value.lower() not in NO_SITE and len(value) <= MOST_HOST and not is_address(value):
             taken["site"] = line.layout.shown[key]
             return bare_host(value)
-    return ""
+        found = UNNAMED
+    return found
 
 
 def _stamp(line: NamedLine, taken: dict[str, str]) -> Stamp | None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from phpdyno.access_log.forms.decided import SitePlace
 from phpdyno.access_log.forms.hit import REQUEST_LINE, FieldsTaken, Hit, NoHit, unescaped
-from phpdyno.access_log.hosts import MOST_HOST, bare_host, kind_of, port_of
+from phpdyno.access_log.hosts import MOST_HOST, UNNAMED, bare_host, kind_of, port_of
 from phpdyno.access_log.times import Stamp, iso_time, local_time
 
 _COMBINED = re.compile(
@@ -127,10 +127,10 @@ def word_at(line: TextLine, place: SitePlace) -> str:
 
 
 def _site(line: TextLine, place: SitePlace) -> tuple[str, bool | None]:
-    """The host at a place, '' for none; whether its port is that of http, None for neither."""
+    """The host at a place, `-` for none; whether its port is that of http, None for neither."""
     word = word_at(line, place)
     port = port_of(word)
-    host = bare_host(word) if kind_of(word) in {"site", "word", "other"} else ""
+    host = bare_host(word) if kind_of(word) in {"site", "word", "other"} else UNNAMED
     return host[:MOST_HOST], None if port not in {80, 443} else port == 80
 
 

@@ -5,14 +5,13 @@ from collections import Counter
 import msgspec
 
 from phpdyno.access_log.forms.decided import Decided
-from phpdyno.access_log.hosts import MOST_HOST
+from phpdyno.access_log.hosts import MOST_HOST, UNNAMED
 from phpdyno.access_log.log_format.pattern import LinePattern
 from phpdyno.access_log.reader import LogReader
 from phpdyno.access_log.summary import is_host
 from phpdyno.access_log.targets import split_absolute
 
 _MOST_HOSTS = 10_000
-_NEARLY_ALL = 0.8
 _HALF = 0.5
 
 
@@ -24,6 +23,7 @@ class Census:
         self._reader = LogReader(pattern, decided)
         self._absolute: Counter[str] = Counter()
         self._lines = 0
+        self._unnamed = 0
         self._schemes: Counter[bool] = Counter()
 
     def add(self, line: bytes) -> None:
@@ -32,8 +32,10 @@ class Census:
         if isinstance(hit, str):
             return
         self._lines += 1
+        host = "" if hit.host == UNNAMED else hit.host
+        self._unnamed += hit.host == UNNAMED
         named = split_absolute(hit.target)[0][:MOST_HOST]
-        for counter, name in ((self.hosts, hit.host), (self._absolute, "" if hit.host else named)):
+        for counter, name in ((self.hosts, host), (self._absolute, "" if host else named)):
             if name and (name in counter or len(counter) < _MOST_HOSTS):
                 counter[name] += 1
         if hit.plain is not None:
@@ -46,12 +48,15 @@ class Census:
             self.hosts += self._absolute
         return msgspec.structs.replace(
             self._reader.decided,
-            named=self.hosts.total() >= _NEARLY_ALL * self._lines > 0,
+            named=self.hosts.total() >= self._unnamed,
             absolute=absolute,
             both_schemes=len(self._schemes) == 2,
         )
 
     def largest(self) -> str:
-        """The site of the most lines, the first by its name of equals; '' where none is named."""
+        """The site of the most lines, the first by its name of equals; '' where none is named, or
+        most lines with a place for one leave it out."""
         named = {name: count for name, count in self.hosts.items() if is_host(name) or "@" in name}
+        if self.hosts.total() < self._unnamed:
+            return ""
         return min(named, key=lambda name: (-named[name], name), default="")

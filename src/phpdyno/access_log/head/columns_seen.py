@@ -8,6 +8,7 @@ from phpdyno.access_log.hosts import Kind, bare_host, kind_of, port_of
 
 _MOST_NAMES = 1000
 _FEW = 20
+_FEW_ADDRESSES = 5
 _LINES_A_NAME = 3
 """Sites have more lines than this each; clients by their names have few."""
 _MOST = 0.9
@@ -20,12 +21,15 @@ class ColumnSeen:
     def __init__(self) -> None:
         self.kinds: Counter[Kind] = Counter()
         self.names: Counter[str] = Counter()
+        self.addresses: set[str] = set()
         self.ports = 0
 
     def add(self, word: str) -> None:
         """One line's word in it."""
         kind = kind_of(word)
         self.kinds[kind] += 1
+        if kind == "address" and len(self.addresses) <= _FEW:
+            self.addresses.add(word)
         if kind in {"site", "word"} or "@" in word:
             self.ports += port_of(word) is not None
             name = bare_host(word)
@@ -35,6 +39,11 @@ class ColumnSeen:
     def share(self, lines: int, *kinds: Kind) -> float:
         """Share of all lines that hold one of these kinds here."""
         return sum(self.kinds[kind] for kind in kinds) / lines if lines else 0.0
+
+    @property
+    def of_servers(self) -> bool:
+        """Whether its addresses are so few that they are a server's own, asked for by address."""
+        return bool(self.kinds["site"]) and len(self.addresses) <= _FEW_ADDRESSES and self.kinds["address"] > 2 * len(self.addresses)
 
     @property
     def like_sites(self) -> bool:
@@ -62,7 +71,11 @@ def ambiguous_column(seen: Mapping[SitePlace, ColumnSeen], lines: int) -> Column
 
 def _addressed(seen: Mapping[SitePlace, ColumnSeen], lines: int) -> list[int]:
     """Columns in front that mostly hold addresses."""
-    return [place.column for place, held in seen.items() if place.where == "front" and held.share(lines, "address") >= _HALF]
+    return [
+        place.column
+        for place, held in seen.items()
+        if place.where == "front" and held.share(lines, "address") >= _HALF and not held.of_servers
+    ]
 
 
 def _front(seen: Mapping[SitePlace, ColumnSeen], lines: int) -> list[SitePlace]:
@@ -83,7 +96,7 @@ def _front(seen: Mapping[SitePlace, ColumnSeen], lines: int) -> list[SitePlace]:
 
 
 def _share_of_named(held: ColumnSeen) -> float:
-    told = held.kinds.total() - held.kinds["none"]
+    told = held.kinds.total() - held.kinds["none"] - (held.kinds["address"] if held.of_servers else 0)
     return held.kinds["site"] / told if told else 0.0
 
 

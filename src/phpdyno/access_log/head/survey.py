@@ -19,6 +19,7 @@ _ODD_SHARE = 0.1
 _MIXED_SHARE = 0.2
 _LEAST_LINES = 5
 _MOST_KEYS = 64
+_FEW_ADDRESSES = 5
 
 
 class Survey:
@@ -32,6 +33,7 @@ class Survey:
         self._keyed: Counter[int] = Counter()
         self._paths: dict[str, Counter[Evidence]] = defaultdict(Counter)
         self._hosts: dict[str, Counter[bool]] = defaultdict(Counter)
+        self._addresses: dict[str, set[str]] = defaultdict(set)
         self._shown: dict[str, str] = {}
 
     def add(self, line: bytes) -> None:
@@ -55,7 +57,7 @@ class Survey:
             site=self._site(host, where, notes),
             decoded=frozenset(key for key in self._paths if self._is_decoded(key, notes)),
             raw=frozenset(key for key, seen in self._paths.items() if seen["raw"] and seen["raw"] >= seen["decoded"]),
-            clients=frozenset(key for key, seen in self._hosts.items() if seen[True] >= seen[False]),
+            clients=frozenset(key for key, seen in self._hosts.items() if self._is_client(key, seen)),
         )
         return decided, tuple(notes)
 
@@ -76,7 +78,10 @@ class Survey:
         for key in line.layout.site:
             value = line.values.get(key)
             if isinstance(value, str) and value not in {"", "-", "_"}:
-                self._hosts[key][is_address(value)] += 1
+                address = is_address(value)
+                self._hosts[key][address] += 1
+                if address and len(self._addresses[key]) <= _FEW_ADDRESSES:
+                    self._addresses[key].add(value)
 
     def _site(self, host: str, where: str, notes: list[str]) -> SitePlace | None:
         keyed = next((column for column, count in self._keyed.most_common(1) if count >= self._text / 2), None)
@@ -103,6 +108,10 @@ class Survey:
             else f"{host} is none of them; if they are clients give --log-format '%h %l %u %t \"%r\" %>s %b'"
         )
         raise UsageError(what, where=where, next_step=step)
+
+    def _is_client(self, key: str, seen: Counter[bool]) -> bool:
+        """Whether a key named like a host holds addresses, but for a few of a server's own."""
+        return not seen[False] or (seen[True] >= seen[False] and len(self._addresses[key]) > _FEW_ADDRESSES)
 
     def _is_decoded(self, key: str, notes: list[str]) -> bool:
         seen = self._paths[key]
