@@ -9,6 +9,7 @@ from phpdyno.access_log.clock import LogClock
 from phpdyno.access_log.examples import Examples
 from phpdyno.access_log.forms.hit import UNSAID, FieldsTaken, Hit
 from phpdyno.access_log.frequent import MOST_TARGETS, MOVED, Frequent
+from phpdyno.access_log.hosts import UNNAMED
 from phpdyno.access_log.reader import LogReader
 from phpdyno.access_log.summary import LinesLeftOut, LogSummary, LogTarget, Reason, is_host
 from phpdyno.access_log.targets import Clean, clean_target, split_absolute
@@ -118,7 +119,7 @@ class LogTally:
         if hit.method != "GET":
             return "method", hit.method
         if site and site != self.host:
-            return "host", site if is_host(site) or "@" in site else "(no host name)"
+            return "host", site if site != UNNAMED and (is_host(site) or "@" in site) else "(no host name)"
         if hit.plain and hit.status in _REDIRECTS and self._reader.decided.both_schemes:
             return "redirect", "of http to https"
         return ("static", "answered by the web server itself") if hit.by_server else self._judged_target(hit, split_absolute(hit.target)[1])

@@ -208,6 +208,8 @@ def test_lines_of_no_site_are_left_out_also_where_they_are_many(tmp_path: Path, 
     for lines in (text, objects):
         summary = read(tmp_path, lines)
         assert (summary.host, targets(summary), summary.lines_out("host")) == ("shop.example", {"/": 12}, 18)
+        assert "(no host name) 12, blog.example 6" in summary_text(summary)
+        assert "the log holds 2 sites, and shop.example has the most lines" in summary_text(summary)
 
 
 def test_a_default_server_that_serves_nearly_all_is_the_site(tmp_path: Path) -> None:

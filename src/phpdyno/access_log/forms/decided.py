@@ -33,8 +33,7 @@ class Decided(Struct, frozen=True):
     letters, without punctuation) that hold a path as the server decoded it, `raw` those that hold
     it as the client sent it, with its query. `clients` are keys named like a host that hold
     addresses of clients. `named` says that most lines with a place for the site name one,
-    `absolute` that request lines hold a whole URL, `both_schemes` that http and https are in the
-    log.
+    `both_schemes` that http and https are in the log.
     """
 
     site: SitePlace | None = None
@@ -42,7 +41,6 @@ class Decided(Struct, frozen=True):
     raw: frozenset[str] = frozenset()
     clients: frozenset[str] = frozenset()
     named: bool = False
-    absolute: bool = False
     both_schemes: bool = False
 
 

@@ -43,13 +43,11 @@ class Census:
 
     def decided(self) -> Decided:
         """What was decided before, with what these lines add."""
-        absolute = self._absolute.total() >= _HALF * self._lines > 0
-        if absolute:
+        if self._absolute.total() >= _HALF * self._lines > 0:
             self.hosts += self._absolute
         return msgspec.structs.replace(
             self._reader.decided,
             named=self.hosts.total() >= self._unnamed,
-            absolute=absolute,
             both_schemes=len(self._schemes) == 2,
         )
 

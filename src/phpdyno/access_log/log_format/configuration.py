@@ -49,7 +49,7 @@ def _chosen(formats: dict[str, str], used: list[tuple[str, str]], log: Path, whe
     if not names:
         names = list(dict.fromkeys(name for path, name in used if Path(path).name == Path(plain).name))
     own = [name for name in formats if name not in {*KNOWN}]
-    candidates = names or own
+    candidates = names or own or (["combined"] if list(formats) == ["combined"] else [])
     if len(candidates) == 1:
         return candidates[0]
     what = f"it has {len(candidates)} formats, and none is named" if candidates else "it defines no log format"

@@ -76,6 +76,12 @@ def test_a_name_that_is_not_there(nginx: Path, name: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+def test_a_configuration_without_a_format_of_its_own_writes_combined(tmp_path: Path) -> None:
+    path = tmp_path / "nginx.conf"
+    path.write_text("events { } http { access_log /var/log/nginx/access.log; }")
+    assert format_of_configuration(str(path), log=Path("/x.log"), where="").startswith("$remote_addr - $remote_user [$time_local]")
+
+
 def test_a_configuration_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     path = tmp_path / "nginx.conf"
     path.write_text("http { log_format main '$request")
