@@ -12,6 +12,7 @@ from phpdyno.access_log.hosts import MOST_HOST, UNNAMED
 from phpdyno.access_log.log_format.pattern import LinePattern
 from phpdyno.access_log.targets import split_absolute
 
+_MOST_BEFORE = 512
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -69,8 +70,16 @@ class LogReader:
             or ltsv_line(line)
             or pairs_line(line)
             or loose_line(line)
+            or _object_behind(line)
             or "no request in it"
         )
+
+
+def _object_behind(line: bytes) -> NamedLine | None:
+    """A JSON object that stands behind words of a line, as Caddy's console has it."""
+    start = line.find(b"{")
+    read = json_line(line[start:]) if 0 < start < _MOST_BEFORE and line.endswith(b"}") else None
+    return None if isinstance(read, str) else read
 
 
 def parse_line(line: bytes) -> Hit | None:

@@ -155,10 +155,30 @@ def test_clients_by_their_names_or_sites(tmp_path: Path) -> None:
     """Apache's HostnameLookups, or `%v` in the place of `%h`: two readings, so it is asked."""
     lines = [f'{name} - - {WHEN} "GET /{name[0]} HTTP/1.1" 200 20' for name in ("a.example", "b.example", "a.example")]
     said = refused(tmp_path, lines)
-    assert "the first column holds 2 names (a.example, b.example): sites, or clients by their names?" in said
+    assert "the first column holds 2 names (a.example, b.example): of sites, or of clients?" in said
     assert targets(read(tmp_path, lines, host="a.example")) == {"/a": 2}
     assert targets(read(tmp_path, lines, log_format='%h %l %u %t "%r" %>s %b')) == {"/a": 2, "/b": 1}
     assert "c.example is none of them" in refused(tmp_path, lines, host="c.example")
+
+
+def test_sites_or_users_before_the_time(tmp_path: Path) -> None:
+    """A log_format with $host in the place of $remote_user."""
+    lines = [f'203.0.113.7 - {name} {WHEN} "GET /{name[0]} HTTP/1.1" 200 20 "-" "-"' for name in ("a.example", "b.example", "a.example")]
+    assert "the column before the time holds 2 names (a.example, b.example): of sites, or of users?" in refused(tmp_path, lines)
+    assert targets(read(tmp_path, lines, host="a.example")) == {"/a": 2}
+    users = [line.replace("b.example", "-") for line in lines]
+    assert targets(read(tmp_path, users)) == {"/a": 2, "/b": 1}
+
+
+def test_the_site_and_the_client_alone_in_front(tmp_path: Path) -> None:
+    lines = [f'{name} 203.0.113.7 {WHEN} "GET /{name[0]} HTTP/1.1" 200 20' for name in ("a.example", "b.example", "a.example")]
+    assert (read(tmp_path, lines).host, targets(read(tmp_path, lines))) == ("a.example", {"/a": 2})
+
+
+def test_an_object_behind_words_is_caddys_console(tmp_path: Path) -> None:
+    inner = json.dumps({"request": {"method": "GET", "host": "a.example", "uri": "/x?y=%20"}, "status": 200})
+    summary = read(tmp_path, [f"2026/11/20 08:00:00.123\tinfo\thttp.log.access\thandled request\t{inner}"])
+    assert (summary.host, targets(summary)) == ("a.example", {"/x?y=%20": 1})
 
 
 def test_many_clients_by_their_names_are_no_sites(tmp_path: Path) -> None:

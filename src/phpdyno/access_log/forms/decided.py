@@ -4,12 +4,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-Where = Literal["front", "behind", "router", "upstream"]
+Where = Literal["front", "user", "behind", "router", "upstream"]
 
 
 class SitePlace(Struct, frozen=True):
-    """Where a line of text names its site: a column before the request, one behind it (counted from
-    0), or the name of a proxy's router or upstream, which stands for the site."""
+    """Where a line of text names its site: a column before the request, the one before the time
+    (where the user's name would be), a word behind the status (both counted from 0), or the name
+    of a proxy's router or upstream, which stands for the site."""
 
     where: Where
     column: int = 0
@@ -19,6 +20,7 @@ class SitePlace(Struct, frozen=True):
         """The place as a reader counts it."""
         named = {
             "front": f"column {self.column + 1}",
+            "user": "the column before the time",
             "behind": f"word {self.column + 1} behind the status",
             "router": "the router",
             "upstream": "the upstream",

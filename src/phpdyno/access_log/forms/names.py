@@ -15,7 +15,22 @@ PATH = (
     "request.path", "httprequest.path", "http.request.uri", "decodedpath", "csuristem", "request.hu", "pathname", "endpoint",
 )  # fmt: skip
 """A path, with its query or without, as the client sent it or decoded: which, the log shows."""
-QUERY = ("args", "querystring", "query", "url.query", "requestquery", "queryparams", "qs", "csuriquery", "q", "request.query", "request.hq")
+QUERY = (
+    "args",
+    "querystring",
+    "query",
+    "url.query",
+    "requestquery",
+    "queryparams",
+    "qs",
+    "params",
+    "parameters",
+    "requestargs",
+    "csuriquery",
+    "q",
+    "request.query",
+    "request.hq",
+)
 METHOD = (
     "requestmethod", "method", "http.request.method", "httprequest.requestmethod", "request.method", "httpmethod", "verb", "csmethod",
     "clientrequestmethod", "http.method", "m",

@@ -91,13 +91,12 @@ def words_behind(line: TextLine) -> list[str]:
 
 
 def site_words(line: TextLine) -> Iterator[tuple[SitePlace, str]]:
-    """Each word that could be the site's name, with its place: no user's name, no referer, no
-    agent."""
+    """Each word that could be the site's name, with its place: no referer, no agent. The last one
+    in front is the user's name, unless it is an address."""
     front = front_words(line)
-    last = len(front) - 1 if line.certain else len(front)
+    last = len(front) - 1 if line.certain and kind_of(front[-1]) != "address" else len(front)
     for column, word in enumerate(front):
-        if column < max(last, 1):
-            yield SitePlace("front", column), word
+        yield SitePlace("front", column) if column < max(last, 1) else SitePlace("user"), word
     behind = words_behind(line)
     skipped = 2 if line.behind.lstrip(b" ").startswith(b'"') else 0
     for column, word in enumerate(behind):
@@ -121,6 +120,8 @@ def word_at(line: TextLine, place: SitePlace) -> str:
         words = front_words(line)
     elif place.where == "behind":
         words = words_behind(line)
+    elif place.where == "user":
+        return front_words(line)[-1]
     else:
         return next((word for each, word in site_words(line) if each.where == place.where), "")
     return words[place.column] if place.column < len(words) else ""

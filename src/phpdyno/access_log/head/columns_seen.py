@@ -59,14 +59,17 @@ def site_place(seen: Mapping[SitePlace, ColumnSeen], lines: int, host: str) -> S
     return next(iter(holding or found), None)
 
 
-def ambiguous_column(seen: Mapping[SitePlace, ColumnSeen], lines: int) -> ColumnSeen | None:
-    """The first column where it alone stands in front, and holds a few names and no address: of
-    sites, or of clients."""
-    first = seen.get(SitePlace("front", 0))
-    if first is None or _addressed(seen, lines):
-        return None
-    names = first.share(lines, "site", "word") >= _MOST and not first.kinds["address"]
-    return first if names and len(first.names) > 1 and first.like_sites else None
+def ambiguous_column(seen: Mapping[SitePlace, ColumnSeen], lines: int) -> SitePlace | None:
+    """A column that holds a few names in all lines: the first where no address is in front, of
+    sites or of clients; else the one before the time, of sites or of users."""
+    first, user = SitePlace("front", 0), SitePlace("user")
+    if first in seen and not _addressed(seen, lines) and not seen[first].kinds["address"]:
+        return first if _all_names(seen[first], lines, "site", "word") else None
+    return user if user in seen and _all_names(seen[user], lines, "site") else None
+
+
+def _all_names(held: ColumnSeen, lines: int, *kinds: Kind) -> bool:
+    return held.share(lines, *kinds) >= _MOST and len(held.names) > 1 and held.like_sites
 
 
 def _addressed(seen: Mapping[SitePlace, ColumnSeen], lines: int) -> list[int]:

@@ -15,6 +15,7 @@ _KNOWN_STATUSES = frozenset(
     (100, 101, 102, 103, *range(200, 209), 226, *range(300, 309), *range(400, 419), *range(421, 430), 431, 440, 444, 449, 451, 460, 463,
      *range(494, 500), *range(500, 512), *range(520, 531), 561, 598, 599)
 )  # fmt: skip
+_COMMON_FORMAT = '%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"'
 _ODD_SHARE = 0.1
 _MIXED_SHARE = 0.2
 _LEAST_LINES = 5
@@ -95,18 +96,17 @@ class Survey:
         return place
 
     def _unclear(self, host: str, where: str) -> SitePlace | None:
-        """The only column of a line, where it holds names: of sites, or of clients."""
-        seen = ambiguous_column(self._seen, self._text)
-        if seen is None:
+        """The column of a line that may name sites, or clients, or users."""
+        place = ambiguous_column(self._seen, self._text)
+        if place is None:
             return None
+        seen = self._seen[place]
         if bare_host(host) in {bare_host(name) for name in seen.names}:
-            return SitePlace("front", 0)
-        what = f"the first column holds {len(seen.names)} names ({_examples(seen)}): sites, or clients by their names?"
-        step = (
-            "name one with --log-host if they are sites, else give --log-format '%h %l %u %t \"%r\" %>s %b'"
-            if not host
-            else f"{host} is none of them; if they are clients give --log-format '%h %l %u %t \"%r\" %>s %b'"
-        )
+            return place
+        who, column = ("clients", "the first column") if place.where == "front" else ("users", place.words)
+        what = f"{column} holds {len(seen.names)} names ({_examples(seen)}): of sites, or of {who}?"
+        other = f"give --log-format '{_COMMON_FORMAT}'"
+        step = f"{host} is none of them; if they are {who} {other}" if host else f"name one with --log-host if they are sites, else {other}"
         raise UsageError(what, where=where, next_step=step)
 
     def _is_client(self, key: str, seen: Counter[bool]) -> bool:
