@@ -76,6 +76,18 @@ FORMS = {
         json.dumps({"method": "GET", "uri": path, "args": query, "status": 200})
         for path, _, query in (target.partition("?") for target in ASKED)
     ],
+    "JSON with requestPath and a query behind its mark": [
+        json.dumps({"method": "GET", "requestPath": path, "query": query and f"?{query}", "status": 200})
+        for path, _, query in (target.partition("?") for target in ASKED)
+    ],
+    "JSON whose request is the path": [
+        json.dumps({"method": "GET", "request": path, "query": query, "status": 200})
+        for path, _, query in (target.partition("?") for target in ASKED)
+    ],
+    "JSON with path and params": [
+        json.dumps({"method": "GET", "path": path, "params": query, "status": 200})
+        for path, _, query in (target.partition("?") for target in ASKED)
+    ],
     "JSON with path and query": [
         json.dumps({"method": "GET", "path": path, "query": query, "status": 200})
         for path, _, query in (target.partition("?") for target in ASKED)
@@ -285,6 +297,12 @@ def test_decoded_paths_are_encoded_again_and_no_others(tmp_path: Path) -> None:
         json.dumps({"method": "GET", "uri": each, "args": "", "status": 200}, ensure_ascii=False) for each in ("/café", "/100 %", "/a?b")
     ]
     assert targets(read(tmp_path, decoded)) == {"/caf%C3%A9": 1, "/100%20%25": 1, "/a%3Fb": 1}
+
+
+def test_a_path_that_nginx_rewrote_is_told(tmp_path: Path) -> None:
+    lines = [json.dumps({"method": "GET", "uri": "/index.php", "args": f"q=/page/{n}", "status": 200}) for n in range(9)]
+    (note,) = read(tmp_path, lines).notes
+    assert note.startswith("uri is /index.php in 9 of 9 lines: servers log there what they made of an address; $request_uri")
 
 
 def test_escapes_of_nginx_are_undone_once(tmp_path: Path) -> None:

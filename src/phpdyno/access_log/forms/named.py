@@ -90,7 +90,9 @@ def _request_of(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tup
         found = _split_request(request or b"")
         if found is not None:
             method_key, method = (method_key, method) if method else (request_key, found[0])
-            key, target, raw = (key, target, raw) if target else (request_key, found[1], request or b"")
+            if not target:
+                target, said = _joined(line, found[1], line.layout.shown[request_key]) if not found[0] else (found[1], "")
+                key, raw, taken["target"] = request_key, request or b"", said or line.layout.shown[request_key]
         elif request and not target:
             return "no request line"
     if not target:
@@ -115,18 +117,22 @@ def _path_target(line: NamedLine, decided: Decided, taken: dict[str, str]) -> tu
     key, path = _first(line, line.layout.path, _text(line))
     if not path:
         return "", b"", b""
-    query_key, query = _first(line, line.layout.query, _text(line))
-    query = (query or b"").removeprefix(b"?")
-    query = b"" if query == b"-" else query
     decoded = key in decided.decoded or (key not in decided.raw and _evidence(path) == "decoded")
-    said = line.layout.shown[key]
-    target = quote(path, safe=_SAFE).encode() if decoded else path
-    if query and (decoded or b"?" not in target):
-        target, said = target + b"?" + query, f"{said} + {line.layout.shown[query_key]}"
-    elif key in decided.raw:
-        said = f"{said} (as the client sent it, with its query)"
+    shown = line.layout.shown[key]
+    target, said = _joined(line, quote(path, safe=_SAFE).encode() if decoded else path, shown)
+    if said == shown and key in decided.raw:
+        said = f"{shown} (as the client sent it)"
     taken["target"] = f"{said} (decoded: encoded again)" if key in decided.decoded else said
-    return key, target, path + (b" " + query if query and query not in path else b"")
+    return key, target, path + (b" + " + target.partition(b"?")[2] if said != shown and b"?" not in path and b"?" in target else b"")
+
+
+def _joined(line: NamedLine, path: bytes, shown: str) -> tuple[bytes, str]:
+    """A path with the query that stands apart, where it has none of its own; and what was taken."""
+    key, query = _first(line, line.layout.query, _text(line))
+    query = (query or b"").removeprefix(b"?")
+    if query in {b"", b"-"} or b"?" in path:
+        return path, shown
+    return path + b"?" + query, f"{shown} + {line.layout.shown[key]}"
 
 
 def _host(line: NamedLine, decided: Decided, taken: dict[str, str]) -> str:

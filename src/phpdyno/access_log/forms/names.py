@@ -6,12 +6,13 @@ import functools
 REQUEST = ("request", "req", "requestline", "httprequestline", "rawrequest", "r")
 """A whole request line, or its target alone."""
 TARGET = (
-    "requesturi", "requestpath", "clientrequesturi", "rawuri", "rawpath", "originaluri", "originalurl", "urloriginal", "url.original",
+    "requesturi", "clientrequesturi", "rawuri", "rawpath", "originaluri", "originalurl", "urloriginal", "url.original",
     "httprequest.requesturl", "requesturl", "http.requesturi", "http.url", "request.requesturi",
 )  # fmt: skip
 """The target as the client sent it, with its query."""
 PATH = (
-    "request.uri", "request.url", "url.full", "url", "path", "uri", "url.path", "urlpath", "uripath", "urlpathname", "documenturi",
+    "requestpath", "request.uri", "request.url", "url.full", "url", "path", "uri", "url.path", "urlpath", "uripath", "urlpathname",
+    "documenturi",
     "request.path", "httprequest.path", "http.request.uri", "decodedpath", "csuristem", "request.hu", "pathname", "endpoint",
 )  # fmt: skip
 """A path, with its query or without, as the client sent it or decoded: which, the log shows."""

@@ -74,7 +74,7 @@ def text_hit(line: TextLine, place: SitePlace | None) -> Hit | NoHit:
         stamp=_stamp(line.time),
         plain=plain,
         raw=line.request,
-        taken=_taken(line, place),
+        taken=_taken(line, place, absolute=parts[2][:4].lower() == b"http"),
     )
 
 
@@ -146,20 +146,25 @@ def _stamp(time: bytes) -> Stamp | None:
     return local_time(text) or iso_time(text.replace(",", "."))
 
 
-def _taken(line: TextLine, place: SitePlace | None) -> FieldsTaken:
+def _taken(line: TextLine, place: SitePlace | None, *, absolute: bool) -> FieldsTaken:
     known = "combined format" if line.behind[:2] == b' "' else "common format"
     name = known if line.certain else "text that is like the combined format"
-    return _known(name, place, bool(line.time))
-
-
-_MADE: dict[tuple[str, SitePlace | None, bool], FieldsTaken] = {}
-
-
-def _known(name: str, place: SitePlace | None, timed: bool) -> FieldsTaken:
-    key = (name, place, timed)
+    key = (name, place, bool(line.time), absolute)
     made = _MADE.get(key)
     if made is None:
-        site = (("site", place.words),) if place else ()
-        fields = (*site, ("request", '"METHOD /address HTTP/…"'), ("status", "the number behind it"))
-        made = _MADE[key] = FieldsTaken(name, fields + ((("time", "[…]"),) if timed else ()))
+        made = _MADE[key] = _described(*key)
     return made
+
+
+_MADE: dict[tuple[str, SitePlace | None, bool, bool], FieldsTaken] = {}
+
+
+def _described(name: str, place: SitePlace | None, timed: bool, absolute: bool) -> FieldsTaken:
+    where = place.words if place else "the host of the whole URL" if absolute else ""
+    fields = (
+        ("site", where),
+        ("request", '"METHOD /address HTTP/…"'),
+        ("status", "the number behind it"),
+        ("time", "[…]" if timed else ""),
+    )
+    return FieldsTaken(name, tuple(field for field in fields if field[1]))

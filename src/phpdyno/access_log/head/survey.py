@@ -2,6 +2,7 @@
 path is."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 
 from phpdyno.access_log.forms.decided import Decided, SitePlace
 from phpdyno.access_log.forms.named import Evidence, NamedLine, path_evidence
@@ -18,6 +19,7 @@ _KNOWN_STATUSES = frozenset(
 _COMMON_FORMAT = '%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"'
 _ODD_SHARE = 0.1
 _MIXED_SHARE = 0.2
+_NEARLY_ALL = 0.8
 _LEAST_LINES = 5
 _MOST_KEYS = 64
 _FEW_ADDRESSES = 5
@@ -35,6 +37,7 @@ class Survey:
         self._paths: dict[str, Counter[Evidence]] = defaultdict(Counter)
         self._hosts: dict[str, Counter[bool]] = defaultdict(Counter)
         self._addresses: dict[str, set[str]] = defaultdict(set)
+        self._scripts: Counter[str] = Counter()
         self._shown: dict[str, str] = {}
 
     def add(self, line: bytes) -> None:
@@ -53,7 +56,7 @@ class Survey:
             raise UsageError(
                 what, where=where, next_step="say what is what with --log-format, as log_format or LogFormat of the server has it"
             )
-        notes: list[str] = []
+        notes = [*self._rewritten()]
         decided = Decided(
             site=self._site(host, where, notes),
             decoded=frozenset(key for key in self._paths if self._is_decoded(key, notes)),
@@ -75,6 +78,7 @@ class Survey:
         key, evidence = path_evidence(line)
         if key and (key in self._paths or len(self._paths) < _MOST_KEYS):
             self._paths[key][evidence] += 1
+            self._scripts[key] += str(line.values[key]).endswith("/index.php")
             self._shown[key] = line.layout.shown[key]
         for key in line.layout.site:
             value = line.values.get(key)
@@ -108,6 +112,15 @@ class Survey:
         other = f"give --log-format '{_COMMON_FORMAT}'"
         step = f"{host} is none of them; if they are {who} {other}" if host else f"name one with --log-host if they are sites, else {other}"
         raise UsageError(what, where=where, next_step=step)
+
+    def _rewritten(self) -> Iterator[str]:
+        """A note where a path is what nginx made of the address: its front controller in nearly all
+        lines."""
+        for key, seen in self._paths.items():
+            if self._scripts[key] >= _NEARLY_ALL * seen.total() and seen.total() >= _LEAST_LINES:
+                many = f"{self._scripts[key]:,} of {seen.total():,} lines"
+                said = f"{self._shown[key]} is /index.php in {many}: servers log there what they made of an address"
+                yield f"{said}; $request_uri is what visitors asked"
 
     def _is_client(self, key: str, seen: Counter[bool]) -> bool:
         """Whether a key named like a host holds addresses, but for a few of a server's own."""
