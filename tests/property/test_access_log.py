@@ -5,10 +5,11 @@ from urllib.parse import unquote_plus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phpdyno.access_log.lines import parse_line
 from phpdyno.access_log.masks import masked_query
+from phpdyno.access_log.reader import parse_line
+from phpdyno.access_log.reading import read_access_log
 from phpdyno.access_log.summary import LogSummary, workload_of
-from phpdyno.access_log.tally import LogTally, read_access_log
+from phpdyno.access_log.tally import LogTally
 from phpdyno.access_log.targets import Clean, clean_target
 from phpdyno.access_log.words import summary_text
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload

@@ -2,7 +2,21 @@
 
 from collections import Counter
 
+from msgspec import Struct
+
 MOST_TARGETS = 10_000
+MOVED = frozenset({301, 308})
+"""Statuses of a redirect for good: to https, or to the name that the site wants to be called by."""
+_GOOD = range(200, 400)
+
+
+class Answered(Struct, frozen=True):
+    """How a key is mostly answered: `hits` of it, without the `moved` ones that were redirected for
+    good while others were answered whole."""
+
+    status: int
+    hits: int
+    moved: int = 0
 
 
 class Frequent:
@@ -38,10 +52,20 @@ class Frequent:
         """Keys and counts, most frequent first."""
         return sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
 
-    def status(self, key: str) -> int:
-        """The status that a held key was answered with most often, the smaller of equals."""
+    def answered_whole(self, key: str) -> bool:
+        """Whether a held key was answered 200 before."""
+        return 200 in self._statuses.get(key, ())
+
+    def answered(self, key: str, hits: int) -> Answered:
+        """What a held key was answered most often, the smaller of equals; a 200 beats redirects for
+        good."""
         statuses = self._statuses[key]
-        return min(statuses, key=lambda status: (-statuses[status], status))
+        moved = sum(count for status, count in statuses.items() if status in MOVED)
+        if not moved or 200 not in statuses:
+            return Answered(_most(statuses), hits)
+        others = Counter({status: count for status, count in statuses.items() if status not in MOVED})
+        left = min(hits, sum(count for status, count in others.items() if status in _GOOD))
+        return Answered(_most(others), left, hits - left)
 
     def _note(self, key: str, status: int) -> None:
         statuses = self._statuses.get(key)
@@ -54,3 +78,7 @@ class Frequent:
         self.undercount += taken
         self._counts = {key: count - taken for key, count in self._counts.items() if count > taken}
         self._statuses = {key: self._statuses[key] for key in self._counts}
+
+
+def _most(statuses: Counter[int]) -> int:
+    return min(statuses, key=lambda status: (-statuses[status], status))

@@ -1,14 +1,17 @@
 """What an access log came to: targets, arrivals, and what was left out and why."""
 
+import re
 from typing import Literal
 
 from msgspec import Struct
 
+from phpdyno.access_log.forms.hit import FieldsTaken
+from phpdyno.config.app_toml import check_host
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
 from phpdyno.model.workload import Target, Workload
 
-Reason = Literal["unreadable", "method", "host", "static", "form", "long", "secret", "status", "answers", "rare"]
+Reason = Literal["comment", "unreadable", "method", "host", "static", "redirect", "form", "long", "secret", "status", "answers", "rare"]
 """Why a line is in no target; the first that holds counts."""
 
 
@@ -30,24 +33,49 @@ class LinesLeftOut(Struct, frozen=True):
     parts: tuple[tuple[str, int], ...] = ()
 
 
+class LineExample(Struct, frozen=True):
+    """What one line was read as: its number, what it holds of the request ('' where that is
+    masked), and the target made of it, '' where it is in none."""
+
+    line: int
+    raw: str
+    path: str
+
+
+class UnreadLine(Struct, frozen=True):
+    """The first line that could not be read: its number, how it begins, and what it lacks ('' where
+    it is in no form that is known)."""
+
+    line: int
+    text: str
+    lacks: str = ""
+
+
 class LogSummary(Struct, frozen=True):
     """An access log of `lines` lines, each of which is in a target or left out for one reason.
 
-    `host` is '' where the log names none. `json_lines` of the readable lines are JSON. `masked` of
-    the lines that a target could have been made of had a secret in their query. `rare_targets` were
-    seen beyond those kept, at least, the most frequent of them with `runner_up` hits; each count is
-    too low by at most `undercount` hits (0: exact). `arrival` is that of all lines that a target
-    could have been made of, the rare ones too; None when no line has a time; `untimed` had none
-    that could be counted. `start_s`, `end_s` and `peak_s` are seconds since 1970.
+    `host` is '' where the log names none. `forms` are the forms of the readable lines with their
+    numbers, most frequent first; `notes` what was decided of the log as a whole. Of the lines that
+    a target could have been made of `masked` had a secret in their query, and `cached` were
+    answered by a cache. `rare_targets` were seen beyond those kept, at least, the most frequent of
+    them with `runner_up` hits; each count is too low by at most `undercount` hits (0: exact).
+    `arrival` is that of all lines that a target could have been made of, the rare ones too; None
+    when no line has a time; `untimed` had none that could be counted. `start_s`, `end_s` and
+    `peak_s` are seconds since 1970.
     """
 
     file: str
     lines: int
-    json_lines: int
     host: str
     targets: tuple[LogTarget, ...]
     left_out: tuple[LinesLeftOut, ...]
+    forms: tuple[tuple[FieldsTaken, int], ...] = ()
+    examples: tuple[LineExample, ...] = ()
+    notes: tuple[str, ...] = ()
+    unread: UnreadLine | None = None
+    log_format: str = ""
     masked: int = 0
+    cached: int = 0
     rare_targets: int = 0
     runner_up: int = 0
     undercount: int = 0
@@ -83,13 +111,47 @@ def workload_of(summary: LogSummary) -> Workload:
     """The targets, weighted by their hits. Raises UsageError when there is none, naming what most
     lines were left out for."""
     if not summary.targets:
-        most = max(summary.left_out, key=lambda each: each.lines, default=None)
-        what = (
-            "is empty"
-            if most is None
-            else f"holds no request that can be asked again: {most.lines:,} of {summary.lines:,} lines are left out"
-        )
-        why = "" if most is None else f" ({most.reason})"
-        raise UsageError(what + why, where=summary.file, next_step="give a log of GET requests in nginx's combined format or as JSON lines")
+        raise _without_targets(summary)
     targets = tuple(Target(each.path, float(each.hits), each.status) for each in summary.targets)
-    return Workload(targets, summary.host or "localhost")
+    return Workload(targets, summary.host if is_host(summary.host) else "localhost")
+
+
+def is_host(name: str) -> bool:
+    """Whether a name can stand in a Host header."""
+    try:
+        check_host(name, where="")
+    except UsageError:
+        return False
+    return True
+
+
+def _without_targets(summary: LogSummary) -> UsageError:
+    most = max(summary.left_out, key=lambda each: each.lines, default=None)
+    if most is None:
+        return UsageError("is empty", where=summary.file, next_step="give a log that holds requests")
+    if most.reason == "unreadable" and summary.unread is not None:
+        return _unreadable(summary, summary.unread, most.lines)
+    what = f"holds no request that can be asked again: {most.lines:,} of {summary.lines:,} lines are left out ({most.reason})"
+    return UsageError(what, where=summary.file, next_step="give a log of GET requests that were answered 2xx or 3xx")
+
+
+def _unreadable(summary: LogSummary, unread: UnreadLine, lines: int) -> UsageError:
+    which = "do not fit --log-format" if summary.log_format else "cannot be read"
+    what = f"{lines:,} of {summary.lines:,} lines {which}"
+    what += f", as line {unread.line:,}: {unread.text!r}" + (f" ({unread.lacks})" if unread.lacks else "")
+    step = "compare it with the log_format that wrote the log" if summary.log_format else _hint(unread.text)
+    return UsageError(what, where=summary.file, next_step=step)
+
+
+def _hint(text: str) -> str:
+    """What to do about a log whose lines are such."""
+    return next((hint for pattern, hint in _KNOWN_OTHERS if pattern.search(text)), FORMAT_HINT)
+
+
+FORMAT_HINT = "say how with --log-format '<log_format of nginx or LogFormat of Apache>', or --log-format @/etc/nginx/nginx.conf:NAME"
+"""What to do about lines in a form that is not known."""
+_KNOWN_OTHERS = (
+    (re.compile(r"\[(?:\w+:)?(?:error|warn|notice|crit|alert|emerg|info|debug)\]"), "that looks like an error log: give the access log"),
+    (re.compile(r'^\S+ - +\S* *\S+ \S+ "[A-Z]+ [^" ]+\.php[^" ]*" \d{3}'), "php-fpm's own log has no addresses: give the web server's"),
+    (re.compile(r"^\s*[{\[]\s*$"), "that looks like JSON over several lines: write one object a line (jq -c .)"),
+)

@@ -7,7 +7,7 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from msgspec import Struct
 
-from phpdyno.access_log.lines import bare_host
+from phpdyno.access_log.hosts import bare_host
 from phpdyno.access_log.masks import masked_query, secret_path
 
 MOST_CHARACTERS = 1024
@@ -19,6 +19,8 @@ _STATIC = re.compile(
     r"\.(?:css|m?js|map|png|jpe?g|gif|svgz?|webp|avif|ico|bmp|woff2?|ttf|otf|eot|mp4|webm|mp3|ogg|wav|pdf|zip|t?gz|bz2|7z|rar|exe|dmg|iso|apk|wasm)\Z",
     re.IGNORECASE,
 )
+_SCRIPT = re.compile(r"\.(?:php[0-9]?|phtml|phar)/", re.IGNORECASE)
+"""PHP with something behind its name: `/assets.php/css/site.css` is PHP's."""
 Refusal = Literal["form", "long", "secret"]
 """Why a target is not asked again: no plain path, more than 1,024 characters, a secret in the
 path."""
@@ -69,7 +71,11 @@ def _cleaned(target: bytes) -> Clean | Refusal:
     clean = path + mark + query
     if len(clean) > MOST_CHARACTERS:
         return "long"
-    return Clean(clean, masked, bool(_STATIC.search(path)))
+    return Clean(clean, masked, _is_static(path))
+
+
+def _is_static(path: str) -> bool:
+    return bool(_STATIC.search(path)) and not _SCRIPT.search(unquote(path) if "%" in path else path)
 
 
 def _plain_path(path: str) -> bool:

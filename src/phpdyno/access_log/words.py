@@ -2,14 +2,16 @@
 
 from datetime import UTC, datetime
 
-from phpdyno.access_log.summary import LinesLeftOut, LogSummary, Reason
+from phpdyno.access_log.summary import FORMAT_HINT, LinesLeftOut, LogSummary, Reason
 from phpdyno.model.arrival import Arrival
 
 _REASONS: dict[Reason, str] = {
+    "comment": "comments",
     "unreadable": "unreadable",
     "method": "methods other than GET",
-    "host": "other hosts",
-    "static": "static files and what nginx answered itself",
+    "host": "other sites (--log-host takes one of them)",
+    "static": "static files and what the web server answered itself",
+    "redirect": "redirects",
     "form": "targets that are no plain path (control characters, //, .., #)",
     "long": "targets of more than 1,024 characters",
     "secret": "what looks like a secret or an e-mail address in the path",
@@ -18,12 +20,14 @@ _REASONS: dict[Reason, str] = {
     "rare": "to less frequent targets",
 }
 
+_MOST_FORMS = 2
+
 
 def summary_text(summary: LogSummary) -> str:
     """Several lines; nothing in them that the log's writer could control a terminal with."""
     host = f", host {summary.host}" if summary.host else ""
     head = f"{_plain(summary.file)}: {_counted(summary.lines, 'line')} ({_form(summary)}{host})"
-    lines = [head, *_kept(summary), *_arrival(summary)]
+    lines = [head, *_read_as(summary), *_kept(summary), *_arrival(summary)]
     if summary.left_out:
         lines += ["left out:", *(_left_out(each, summary) for each in summary.left_out)]
     if summary.masked:
@@ -32,12 +36,52 @@ def summary_text(summary: LogSummary) -> str:
     return "\n".join(lines)
 
 
+def unread_words(summary: LogSummary) -> str:
+    """What to do where a part of the log is in no form that is known; '' where it is not. It quotes
+    the log."""
+    unread = summary.unread
+    lines = next((count for each in summary.left_out for part, count in each.parts if part == "no request in it"), 0)
+    if unread is None or not lines:
+        return ""
+    lacks = f" ({unread.lacks})" if unread.lacks else ""
+    one = lines == 1
+    which = (
+        f"{'does' if one else 'do'} not fit --log-format" if summary.log_format else f"{'is' if one else 'are'} in no form that is known"
+    )
+    step = "" if summary.log_format else f"; {FORMAT_HINT}"
+    quoted = _plain(unread.text + lacks)
+    return f"{_counted(lines, 'line')} ({_share(lines, summary.lines)}) {which}, as line {unread.line:,}: {quoted}{step}"
+
+
 def _form(summary: LogSummary) -> str:
-    readable = summary.lines - summary.lines_out("unreadable")
+    readable = summary.lines - summary.lines_out("unreadable") - summary.lines_out("comment")
     if not readable:
         return "none of them readable" if summary.lines else "empty"
-    kinds = {0: "combined format", readable: "JSON"}
-    return kinds.get(summary.json_lines, f"{summary.json_lines:,} of them JSON")
+    forms: dict[str, int] = {}
+    for taken, count in summary.forms:
+        forms[taken.form] = forms.get(taken.form, 0) + count
+    first, *others = forms
+    return first + "".join(f", {forms[each]:,} of them {each}" for each in others[:_MOST_FORMS])
+
+
+def _read_as(summary: LogSummary) -> list[str]:
+    """Which field was taken for what, in the most frequent forms, and what came of a few lines."""
+    lines = []
+    for taken, count in summary.forms[:_MOST_FORMS]:
+        many = f"{count:,} lines " if len(summary.forms) > 1 else ""
+        lines.append(f"{many}read as: " + ", ".join(f"{what} = {_plain(field)}" for what, field in _ordered(taken.fields)))
+    for each in summary.examples:
+        raw = f"{_plain(each.raw)} → " if each.raw else "(its query is masked) → "
+        lines.append(f"  line {each.line:,}: {raw}{each.path or 'left out, see below'}")
+    if summary.cached:
+        cached = _counted(summary.cached, "request")
+        lines.append(f"note: a cache answered {cached} of these, and not the app: the weights are what visitors ask")
+    return lines + [f"note: {_plain(note)}" for note in summary.notes]
+
+
+def _ordered(fields: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    order = ("site", "method", "target", "request", "status", "time")
+    return sorted(fields, key=lambda field: order.index(field[0]) if field[0] in order else len(order))
 
 
 def _kept(summary: LogSummary) -> list[str]:

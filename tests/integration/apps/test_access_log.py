@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.access_log.tally import read_access_log
+from phpdyno.access_log.reading import read_access_log
 
 pytestmark = pytest.mark.integration
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin") or "nginx"
@@ -105,9 +105,9 @@ def test_every_format_gives_the_same_targets(logs: Path, name: str) -> None:
     assert paths["/"] == 3
     assert {target.status for target in summary.targets if target.path == "/moved"} == {302}
     assert summary.lines_out("static") == 1
-    assert summary.lines_out("form") == 3
+    # JSON tells that nginx took no host from the request with a control character
+    assert (summary.lines_out("form"), summary.lines_out("host")) == ((2, 2) if name in {"json.log", "default.log"} else (3, 1))
     assert summary.lines_out("long") == 1
-    assert summary.lines_out("host") == 1
     assert summary.lines_out("method") + summary.lines_out("unreadable") + summary.lines_out("status") == 3
     assert summary.arrival is not None
     assert summary.arrival.rate_per_s > 0

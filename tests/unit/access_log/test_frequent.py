@@ -1,7 +1,7 @@
 from collections import Counter
 from random import Random
 
-from phpdyno.access_log.frequent import Frequent
+from phpdyno.access_log.frequent import Answered, Frequent
 
 
 def test_exact_until_it_is_full() -> None:
@@ -28,10 +28,26 @@ def test_bounds_hold_when_it_overflows() -> None:
 
 def test_status_is_the_mode_and_the_smaller_of_equals() -> None:
     frequent = Frequent()
-    for status in (301, 200, 200, 301):
+    for status in (302, 200, 200, 302):
         frequent.add("a", status)
-    assert frequent.status("a") == 200
-    frequent.note("a", 301)
+    assert frequent.answered("a", 4) == Answered(200, 4)
+    frequent.note("a", 302)
     frequent.note("never held", 500)
-    assert frequent.status("a") == 301
+    assert frequent.answered("a", 4) == Answered(302, 4)
     assert len(frequent.ranked()) == 1
+
+
+def test_a_200_beats_redirects_for_good_and_they_are_counted_apart() -> None:
+    frequent = Frequent()
+    for status in (301, 301, 308, 200, 302, 404):
+        (frequent.note if status == 404 else frequent.add)("a", status)
+    assert frequent.answered_whole("a")
+    assert frequent.answered("a", 5) == Answered(200, 2, moved=3)
+
+
+def test_what_is_always_redirected_stays_so() -> None:
+    frequent = Frequent()
+    for _ in range(3):
+        frequent.add("old", 301)
+    assert not frequent.answered_whole("old")
+    assert frequent.answered("old", 3) == Answered(301, 3)

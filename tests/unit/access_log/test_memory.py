@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.access_log.tally import read_access_log
+from phpdyno.access_log.reading import read_access_log
 from tests.support.made_up.access_logs import combined, json_line
 
 MOST_KIB = 160 * 1024
@@ -17,7 +17,7 @@ MOST_KIB = 160 * 1024
 _PROGRAM = """
 import sys
 from pathlib import Path
-from phpdyno.access_log.tally import read_access_log
+from phpdyno.access_log.reading import read_access_log
 summary = read_access_log(Path(sys.argv[1]))
 assert summary.kept + sum(each.lines for each in summary.left_out) == summary.lines
 (peak,) = (line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.access_log.reading import read_access_log
 from phpdyno.access_log.summary import LogSummary, LogTarget, Reason, workload_of
-from phpdyno.access_log.tally import LogTally, main_host, read_access_log
+from phpdyno.access_log.tally import LogTally
 from phpdyno.access_log.words import summary_text
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Target, Workload
@@ -31,7 +32,7 @@ def tallied(lines: Iterable[bytes | None], *, host: str = "", most: int = 50) ->
         (combined("GET http://other.example/ HTTP/1.1"), "host", (("other.example", 1),)),
         (json_line(host="a b\x1b[31m"), "host", (("(no host name)", 1),)),
         (combined("GET /a.css HTTP/1.1", status=404), "static", (("by the ending of the name", 1),)),
-        (json_line(upstream_addr="-"), "static", (("answered by nginx itself", 1),)),
+        (json_line(upstream_addr="-"), "static", (("answered by the web server itself", 1),)),
         (combined("GET //evil HTTP/1.1"), "form", ()),
         (combined("GET /" + "a/" * 1000 + " HTTP/1.1"), "long", ()),
         (combined("GET /me@example.org HTTP/1.1"), "secret", ()),
@@ -52,7 +53,7 @@ def test_each_line_is_left_out_for_one_reason(line: bytes | None, reason: Reason
         ([b"\x00\xff"], "1 line (none of them readable)"),
         ([combined(), b"junk"], "2 lines (combined format)"),
         ([json_line(), b"junk"], "2 lines (JSON)"),
-        ([json_line(), combined()], "2 lines (1 of them JSON)"),
+        ([json_line(), combined()], "2 lines (JSON, 1 of them combined format)"),
     ],
 )
 def test_the_form_of_a_log_is_that_of_its_readable_lines(lines: list[bytes], form: str) -> None:
@@ -68,8 +69,41 @@ def test_targets_are_weighted_and_grouped_by_masked_query() -> None:
 
 
 def test_not_modified_and_parts_are_asked_for_whole() -> None:
-    summary = tallied([combined(status=304), combined(status=304), combined(status=206), combined(status=301)])
+    summary = tallied([combined(status=304), combined(status=304), combined(status=206), combined(status=302)])
     assert summary.targets == (LogTarget("/", 4, 200),)
+
+
+def test_a_200_beats_the_301_of_http_to_https_which_is_told() -> None:
+    lines = [
+        *[combined(status=301)] * 5,
+        *[combined(status=200)] * 2,
+        *[combined(status=301)] * 3,
+        combined("GET /old HTTP/1.1", status=301),
+    ]
+    summary = tallied(lines)
+    assert summary.targets == (LogTarget("/", 2, 200), LogTarget("/old", 1, 301))
+    assert summary.lines_out("redirect") == 8
+    assert "8 (72.7%) redirects: of addresses that are answered 200 too 8" in summary_text(summary)
+
+
+def test_where_most_redirects_are_of_http_those_that_never_end_are_no_targets() -> None:
+    lines = [*[combined(status=200)] * 20, *[combined(status=301)] * 15, *[combined("GET /seldom HTTP/1.1", status=301)] * 9]
+    summary = tallied(lines)
+    assert summary.targets == (LogTarget("/", 20, 200),)
+    assert summary.lines_out("redirect") == 24
+    assert "of addresses that are always redirected" in summary_text(summary)
+
+
+def test_lines_that_a_cache_answered_are_told() -> None:
+    summary = tallied([json_line(upstream_cache_status="HIT"), json_line(upstream_cache_status="MISS")])
+    assert (summary.targets, summary.cached) == ((LogTarget("/", 2, 200),), 1)
+    assert "note: a cache answered 1 request of these, and not the app" in summary_text(summary)
+
+
+def test_a_line_that_is_left_out_is_an_example_where_targets_are_few() -> None:
+    said = summary_text(tallied([combined(), combined("GET /a.css HTTP/1.1"), combined("GET /b.css?token=x HTTP/1.1")]))
+    assert "  line 1: GET / HTTP/1.1 → /\n  line 2: GET /a.css HTTP/1.1 → left out, see below\n" in said
+    assert "token" not in said
 
 
 def test_a_target_that_mostly_fails_is_none() -> None:
@@ -133,7 +167,7 @@ def test_the_main_host_is_found_and_can_be_given(tmp_path: Path) -> None:
     assert (found.host, [each.path for each in found.targets], found.lines_out("host")) == ("a.example", ["/x"], 1)
     assert (given.host, [each.path for each in given.targets], given.lines_out("host")) == ("b.example", ["/"], 2)
     assert workload_of(found).host == "a.example"
-    assert main_host([None, b"junk", json_line(host="\x1b")]) == ""
+    assert workload_of(given).host == "b.example"
 
 
 def test_hosts_beyond_many_are_others() -> None:

@@ -38,10 +38,17 @@ class RequestOptions:
 
     from_log: Annotated[
         Path | None,
-        Parameter(show_default=False, help="replay GET requests from an access log (combined or JSON, optionally .gz)"),
+        Parameter(show_default=False, help="replay GET requests from an access log (text or JSON, optionally .gz)"),
     ] = None
     log_host: Annotated[
-        str | None, Parameter(show_default=False, help="with --from-log: the host to keep; default: the most frequent one")
+        str | None, Parameter(show_default=False, help="with --from-log: the site to keep; default: the most frequent one")
+    ] = None
+    log_format: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="with --from-log: nginx's log_format, Apache's LogFormat, or @FILE:NAME out of their configuration; default: recognised",
+        ),
     ] = None
     most_targets: Annotated[
         int | None, Parameter(show_default=False, help="with --from-log: targets to keep, the most frequent ones; default: 50")

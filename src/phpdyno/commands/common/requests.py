@@ -9,9 +9,9 @@ from msgspec import Struct, structs
 from rich.console import Console
 
 from phpdyno.access_log.frequent import MOST_TARGETS
+from phpdyno.access_log.reading import DEFAULT_TARGETS, read_access_log
 from phpdyno.access_log.summary import LogSummary, workload_of
-from phpdyno.access_log.tally import DEFAULT_TARGETS, read_access_log
-from phpdyno.access_log.words import summary_text
+from phpdyno.access_log.words import summary_text, unread_words
 from phpdyno.commands.common.live import print_line
 from phpdyno.commands.common.options import RequestOptions
 from phpdyno.config.values import absolute
@@ -56,10 +56,13 @@ def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
     saved = absolute(Path(), str(options.save_workload), where="--save-workload") if options.save_workload else None
     _refuse_existing(saved)
     _ask_for_patience(log, console)
-    summary = read_access_log(log, most_targets=options.most_targets or DEFAULT_TARGETS, host=options.log_host)
+    most = options.most_targets or DEFAULT_TARGETS
+    summary = read_access_log(log, most_targets=most, host=options.log_host, log_format=options.log_format)
     told = summary_text(summary)
     workload = workload_of(summary)
     console.print(told, markup=False, highlight=False, soft_wrap=True)
+    if unread := unread_words(summary):
+        console.print(f"note: {unread}", markup=False, highlight=False, soft_wrap=True)
     if saved is not None:
         _save(saved, workload, summary, told)
     return OwnRequests(workload, str(log), summary.arrival)
@@ -73,6 +76,7 @@ def check_request_options(options: RequestOptions) -> None:
     if options.from_log is None:
         for name, value in (
             ("--log-host", options.log_host),
+            ("--log-format", options.log_format),
             ("--most-targets", options.most_targets),
             ("--save-workload", options.save_workload),
         ):

@@ -42,7 +42,7 @@ def test_a_log_becomes_a_workload_and_says_what_it_left_out(log: Path) -> None:
     assert own.workload == Workload((Target("/a", 3.0), Target("/b", 1.0)), "shop.example")
     assert own.file == str(log)
     assert "left out:" in out.getvalue()
-    assert "other hosts" in out.getvalue()
+    assert "other sites" in out.getvalue()
 
 
 def test_a_large_log_is_announced_before_it_is_read(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +85,7 @@ def test_an_app_with_a_host_of_its_own_is_asked_by_it() -> None:
     [
         (RequestOptions(from_log=Path("a"), workload=Path("b")), "both --from-log and --workload are given; give one of the two"),
         (RequestOptions(log_host="x"), "--log-host x: --log-host belongs to --from-log"),
+        (RequestOptions(log_format="$request $status"), "--log-format $request $status: --log-format belongs to --from-log"),
         (RequestOptions(most_targets=3), "--most-targets 3: --most-targets belongs to --from-log"),
         (RequestOptions(save_workload=Path("w.toml")), "--save-workload w.toml: --save-workload belongs to --from-log"),
         (RequestOptions(save_workload=Path("w.toml"), workload=Path("b")), "--save-workload belongs to --from-log"),

@@ -1,6 +1,7 @@
 import pytest
 
-from phpdyno.access_log.lines import Hit, parse_line
+from phpdyno.access_log.forms.hit import Hit
+from phpdyno.access_log.reader import parse_line
 from phpdyno.access_log.times import Stamp
 from tests.support.made_up.access_logs import START_S, combined, json_line
 
@@ -13,7 +14,8 @@ def parsed(line: bytes) -> Hit:
 
 def test_combined() -> None:
     hit = parsed(combined("GET /shop?page=2 HTTP/2.0", status=301, second=5))
-    assert hit == Hit("GET", b"/shop?page=2", 301, "", Stamp(START_S + 5.0))
+    assert (hit.method, hit.target, hit.status, hit.host) == ("GET", b"/shop?page=2", 301, "")
+    assert (hit.stamp, hit.raw, hit.taken.form) == (Stamp(START_S + 5.0), b"GET /shop?page=2 HTTP/2.0", "combined format")
 
 
 @pytest.mark.parametrize("user", ["-", "bob", "a user [with] brackets", "x [21/Nov/2026:10:00:00 +0000]"])
@@ -80,7 +82,7 @@ def test_an_impossible_time_leaves_the_request() -> None:
 )
 def test_names_of_keys(fields: dict[str, object]) -> None:
     hit = parsed(json_line(**({"request_method": None, "request_uri": None} | fields)))
-    assert (hit.method, hit.target, hit.status, hit.json) == ("GET", b"/a?b=1", 200, True)
+    assert (hit.method, hit.target, hit.status, hit.taken.form) == ("GET", b"/a?b=1", 200, "JSON")
 
 
 def test_a_decoded_uri_is_encoded_again() -> None:
@@ -118,8 +120,9 @@ def test_times(fields: dict[str, object], stamp: Stamp | None) -> None:
     [
         ({"host": "Shop.Example:443"}, "shop.example"),
         ({"http_host": "shop.example."}, "shop.example"),
-        ({"server_name": "_"}, ""),
-        ({"host": "[::1]:8080"}, "[::1]"),
+        ({"server_name": "_"}, "-"),
+        ({"host": "[::1]:8080"}, "-"),
+        ({"host": "203.0.113.7", "server_name": "shop.example"}, "shop.example"),
         ({"host": 7}, ""),
     ],
 )
@@ -128,17 +131,19 @@ def test_hosts(fields: dict[str, object], host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "by_nginx"),
+    ("fields", "by_server"),
     [
         ({"upstream_response_time": "-"}, True),
         ({"upstream_addr": ""}, True),
         ({"upstream_addr": "unix:/run/php.sock", "upstream_response_time": "0.010"}, False),
         ({"upstream_response_time": 0.01}, False),
+        ({"upstream_addr": "127.0.0.1:9000"}, False),
+        ({"upstream_addr": "10.4.125.1:8080, 10.4.125.2:8080"}, None),
         ({}, None),
     ],
 )
-def test_who_answered(fields: dict[str, object], by_nginx: bool | None) -> None:
-    assert parsed(json_line(**fields)).by_nginx is by_nginx
+def test_who_answered(fields: dict[str, object], by_server: bool | None) -> None:
+    assert parsed(json_line(**fields)).by_server is by_server
 
 
 def test_json_that_holds_raw_bytes_or_default_escapes() -> None:

@@ -1,0 +1,1 @@
+"""`--log-format`: a format that is given, in the words of nginx or Apache."""
