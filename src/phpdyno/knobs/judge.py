@@ -3,6 +3,7 @@ arms."""
 
 from collections.abc import Iterable, Mapping
 
+from phpdyno.config.ini_syntax import meant
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import CATALOGUE, knob_for, pool_ini
 from phpdyno.knobs.domain import BOOLEAN, size_bytes
@@ -19,7 +20,7 @@ def check_values(settings: Mapping[str, str], *, where: str) -> None:
     """Raises UsageError for a value outside its knob's domain, naming source, knob and domain."""
     for name, value in settings.items():
         domain = knob_for(name).domain
-        if not domain.accepts(value):
+        if not domain.accepts(meant(value)):
             raise UsageError(f"{name} cannot be {value!r}", where=where, next_step=f"it takes {domain.describe}")
 
 
@@ -85,6 +86,7 @@ def _same_to_php(knob: Knob, value: str, control: WorkerFacts, treated: WorkerFa
 def _alike(one: str, other: str) -> bool:
     """Whether PHP takes two spellings for one value: equal texts, two words or digits for true or
     for false, two sizes of as many bytes."""
+    one, other = meant(one), meant(other)
     if one == other or (BOOLEAN.accepts(one) and BOOLEAN.accepts(other) and BOOLEAN.same(one, other)):
         return True
     size = size_bytes(one)

@@ -3,6 +3,7 @@ WorkerFacts."""
 
 from collections.abc import Callable
 
+from phpdyno.config.ini_syntax import meant
 from phpdyno.knobs.domain import BOOLEAN, FALSE, JIT, TEXT, TRUE, Domain, size_bytes
 from phpdyno.model.arm import names_apache
 from phpdyno.model.facts import WorkerFacts
@@ -24,6 +25,7 @@ def in_force(name: str, domain: Domain = TEXT) -> Proof:
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         if name not in facts.ini:
             return False, f"the worker knows no {name}"
+        wanted = meant(wanted)
         same = domain.same(facts.ini[name], wanted) or (_is_word(wanted) and BOOLEAN.same(facts.ini[name], wanted))
         return same, f"{name} = {facts.ini[name]!r} in the worker"
 

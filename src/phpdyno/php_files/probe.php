@@ -7,6 +7,9 @@ $ini = [];
 foreach (ini_get_all(null, false) as $name => $value) {
     $ini[$name] = $value === null ? '' : (string) $value;
 }
+if (isset($ini['error_reporting'])) {
+    $ini['error_reporting'] = (string) error_reporting(); // the number at work, whatever the text
+}
 $asked = PHP_SAPI === 'cli' ? $names : (array) ($_GET['env'] ?? []);
 $env = [];
 foreach ($asked as $name) {

@@ -32,6 +32,7 @@ from phpdyno.servers.launching import free_port
 from phpdyno.servers.live.pool import secrets_behind
 from phpdyno.servers.placement import Placement, ini_options, place_php, texts_in, with_own_preload, write_as_read
 from phpdyno.servers.programs.finding import find_program
+from phpdyno.servers.programs.ini_reading import Parser
 from phpdyno.servers.programs.php import IniFiles, ini_files
 from phpdyno.servers.supervision.child import Child
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -242,13 +243,21 @@ class Bench:
     def write_ini(self, arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
         """Write the php.ini fragment; what every file placed for the instance stands for."""
         app = self.app_of(arm)
-        ini = {**OWN_INI, "session.save_path": str(self.sessions), **self.placed(app.ini), **arm.layer("ini")}
+        told = self._parser(arm).read(self.placed(app.ini), where=app.name)
+        ini = {**OWN_INI, "session.save_path": str(self.sessions), **told, **arm.layer("ini")}
         ini, preloaded = with_own_preload(ini, arm, app)
         fragment = directory / "ini"
         fragment.mkdir(exist_ok=True)
         text = render_ini(self.reachable(ini), arm.php.extension_dir, placement.lines, texts)
         write_as_read(fragment / "phpdyno.ini", text)
         return placement.originals | preloaded
+
+    def _parser(self, arm: Arm) -> Parser:
+        """The arm's PHP as a reader of the app's own php.ini values."""
+        options, scan_dir = ini_options(arm.settings)
+        return Parser(
+            arm.php.fpm, options, scan_dir, {**self.placed(self.app_of(arm).env), **arm.layer("env")}, frozenset(arm.php.ini_names)
+        )
 
     def environment(self, arm: Arm, placement: Placement) -> dict[str, str]:
         """The environment of the server that has PHP in it."""

@@ -26,7 +26,9 @@ from phpdyno.servers.live.drift import drift_notes
 from phpdyno.servers.live.pool import LivePool, import_pool
 from phpdyno.servers.placement import ini_options, loading
 from phpdyno.servers.programs.extensions import extension_digests
+from phpdyno.servers.programs.ini_reading import Parser
 from phpdyno.servers.programs.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
+from phpdyno.session.ini_values import IniValues, ini_name
 
 CONTROL_OPTION = "--control"
 ARM_OPTION = "--arm"
@@ -66,6 +68,8 @@ class SpecReader:
         self.notes: list[str] = []
         self._app = app
         self._script = script
+        self._values = IniValues(self.notes)
+        self._app_checked: set[str] = set()
         self._builds: dict[tuple[str | None, ...], PhpBuild] = {}
         self._pools: dict[str, LivePool] = {}
         self.live: Imported | None = None
@@ -86,6 +90,8 @@ class SpecReader:
         settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=live, builds=place_of_build)
         if self._script:
             _refuse_servers(settings, where=where)
+        settings = self._settled(settings, base, where)
+        named = set(settings)
         check_values(settings, where=where)
         settings = {name: knob_for(name).domain.spelled(value) for name, value in settings.items()}
         refuse_host_settings(settings, where=where)
@@ -102,7 +108,31 @@ class SpecReader:
                 settings[key] = str(Path(value).resolve())  # as /proc/PID/maps shows it
         if "php" in settings:
             settings["php"] = self.build({**without_build(base, settings), **settings}).fpm
-        return settings
+        whole = self.on_top(base, settings)
+        return settings | self._values.needed({key: settings[key] for key in settings if key in named}, whole, self.parser(whole))
+
+    def _settled(self, settings: Mapping[str, str], base: Mapping[str, str], where: str) -> dict[str, str]:
+        """The settings as the arm's own PHP reads them. Raises UsageError for one that it does not
+        take."""
+        if not any(map(ini_name, settings)):
+            return dict(settings)
+        live = self._import(settings["live"]) if "live" in settings else {}
+        whole = {**without_build(base, settings), **live, **{key: value for key, value in settings.items() if key != "live"}}
+        parser, php = self.parser(whole), self.build(whole)
+        settled = self._values.settled(settings, parser, php, where=where)
+        check_values(settled, where=where)
+        self._values.check(settled, parser, php, where=where)
+        return settled
+
+    def parser(self, settings: Mapping[str, str]) -> Parser:
+        """The PHP of an arm as a reader of php.ini values."""
+        options, scan_dir = ini_options(settings)
+        program = settings.get("php") or (default_cli() if self._script else default_fpm())
+        place = settings.get("php.extension_dir")
+        env = self._app.described.env if isinstance(self._app, FolderApp) else {}
+        own = {key.removeprefix("env."): value for key, value in settings.items() if key.startswith("env.") and not value.startswith(LIVE)}
+        given = () if place is None else ("-d", f"extension_dir={place}")
+        return Parser(program, (*given, *options, *loading(settings)), scan_dir, {**env, **own}, frozenset(self.build(settings).ini_names))
 
     def build(self, settings: Mapping[str, str]) -> PhpBuild:
         """The PHP of an arm, asked once with the ini files and the extensions that the arm gives
@@ -141,9 +171,17 @@ class SpecReader:
     def arm(self, name: str, settings: dict[str, str], changed: dict[str, str]) -> Arm:
         """An arm of these settings."""
         self._note_preload(self.build(settings).preload if PRELOADED not in settings else "")
+        self._check_app_ini(settings)
         check_together(settings, where=name)
         php = structs.replace(self.build(settings), extensions=extension_digests(settings))
         return Arm(name, php, settings, changed)
+
+    def _check_app_ini(self, settings: Mapping[str, str]) -> None:
+        """The app's [ini], by each PHP that serves it once. Raises UsageError."""
+        php = self.build(settings)
+        if isinstance(self._app, FolderApp) and self._app.described.ini and php.fpm not in self._app_checked:
+            self._values.check_app(self._app.described.ini, self.parser(settings), php, file=str(self._app.described.file))
+            self._app_checked.add(php.fpm)
 
     def _import(self, selector: str) -> dict[str, str]:
         """The running pool's settings, read once, the files of its extensions found where its PHP
