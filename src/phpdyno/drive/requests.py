@@ -13,7 +13,7 @@ from phpdyno.config.requests import filled
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.workload import SAFE_METHODS, Target, Workload
-from phpdyno.server_files.fastcgi import http_request, request_params
+from phpdyno.server_files.fastcgi import NO_HEADERS, http_request, request_params
 
 _UNBOUNDED = 2**62
 LENGTH_TOLERANCE = 0.05
@@ -36,9 +36,16 @@ def length_class(lengths: Sequence[int]) -> LengthClass:
 
 
 def native_targets(
-    workload: Workload, transport: Transport, *, docroot: Path, front_controller: str, lengths: Mapping[str, LengthClass]
+    workload: Workload,
+    transport: Transport,
+    *,
+    docroot: Path,
+    front_controller: str,
+    lengths: Mapping[str, LengthClass],
+    more_params: Mapping[str, str] = NO_HEADERS,
 ) -> list[NativeTarget]:
     """The workload's targets in order; one whose label has no length class accepts any length.
+    `more_params` go to php-fpm with each request.
 
     Raises UsageError: a target wants a variable that is not set, or php-fpm does not serve it.
     """
@@ -56,6 +63,7 @@ def native_targets(
             params = request_params(
                 path=target.path, host=workload.host, docroot=docroot, script=script, method=target.method, headers=headers, body=body
             )
+            params += [(name.encode(), value.encode()) for name, value in more_params.items()]
             rendered.append(NativeTarget.fastcgi(params, body or b"", status=target.status, min_bytes=bounds.least, max_bytes=bounds.most))
     return rendered
 

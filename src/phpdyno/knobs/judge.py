@@ -54,7 +54,7 @@ def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts
 
 def _value_in_control(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str, str]) -> str | None:
     layer, _, rest = knob.name.partition(".")
-    own = _ini_name(knob)
+    own = ini_name_of(knob.name)
     if own in _EXTENSIONS or (layer in {"ext", "source", "php"} and knob.name != "php"):
         return value if knob.proof(control, value)[0] else None
     if own:
@@ -68,22 +68,23 @@ def _value_in_control(knob: Knob, value: str, control: WorkerFacts, settings: Ma
     return settings.get(knob.name, knob.default)
 
 
-def _ini_name(knob: Knob) -> str:
-    """The php.ini name that a knob sets, '' for any other."""
-    layer, _, rest = knob.name.partition(".")
-    return rest if layer == "ini" else pool_ini(knob.name)
+def ini_name_of(name: str) -> str:
+    """The php.ini name that a setting stands for (`ini.NAME`, `pool.php_admin_value[NAME]`); '' for
+    any other."""
+    layer, _, rest = name.partition(".")
+    return rest if layer == "ini" else pool_ini(name)
 
 
 def _same_to_php(knob: Knob, value: str, control: WorkerFacts, treated: WorkerFacts) -> bool:
     """Whether the control's worker has a php.ini setting as it is wanted, or as the treated one
     reports it, however that is spelled."""
-    own = _ini_name(knob)
+    own = ini_name_of(knob.name)
     if own in _EXTENSIONS or own not in control.ini:
         return False
-    return _alike(control.ini[own], value) or _alike(control.ini[own], treated.ini.get(own, value))
+    return alike(control.ini[own], value) or alike(control.ini[own], treated.ini.get(own, value))
 
 
-def _alike(one: str, other: str) -> bool:
+def alike(one: str, other: str) -> bool:
     """Whether PHP takes two spellings for one value: equal texts, two words or digits for true or
     for false, two sizes of as many bytes."""
     one, other = meant(one), meant(other)
@@ -144,7 +145,7 @@ def _at_work(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str
     theirs = _value_in_control(knob, value, control, settings)
     if theirs is None:
         return False
-    same = theirs == value or knob.domain.same(theirs, value) or (bool(_ini_name(knob)) and _alike(theirs, value))
+    same = theirs == value or knob.domain.same(theirs, value) or (bool(ini_name_of(knob.name)) and alike(theirs, value))
     return same and knob.proof(control, value)[0]
 
 

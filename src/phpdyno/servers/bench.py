@@ -39,6 +39,8 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.servers.under import ALONE, Under
 
 PROBE = PHP_FILES / "probe.php"
+IN_APP = "in_app.php"
+"""Beside the probe: what reads settings within a request of the app."""
 OWN_INI = {
     # Nothing may be written where the live site writes, nor mailed to its users.
     "session.save_handler": "files",
@@ -83,6 +85,7 @@ class Bench:
         self.probe = supervisor.live / "probe" / PROBE.name
         self.probe.parent.mkdir()
         shutil.copyfile(PROBE, self.probe)
+        shutil.copyfile(PROBE.with_name(IN_APP), self.probe.with_name(IN_APP))
         self.sessions = supervisor.directory("sessions")
 
     def start(self, arms: Sequence[Arm], *, under: Under = ALONE) -> list[Instance]:

@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from phpdyno.config.ini_syntax import is_plain
 from phpdyno.config.spec import LIVE, unknown_ini
 from phpdyno.errors import UsageError
-from phpdyno.knobs.catalogue import knob_for, pool_ini
-from phpdyno.knobs.judge import check_values
+from phpdyno.knobs.catalogue import knob_for
+from phpdyno.knobs.judge import check_values, ini_name_of
 from phpdyno.knobs.knob import with_needs
 from phpdyno.model.arm import PhpBuild
 from phpdyno.servers.programs.ini_reading import Parser
 
 SIZE_HINT = "write a number of bytes, or one with K, M or G right behind it: 128M"
-
-
-def ini_name(key: str) -> str:
-    """The php.ini name that a setting stands for (`ini.NAME`, `pool.php_admin_value[NAME]`); '' for
-    any other."""
-    return key.removeprefix("ini.") if key.startswith("ini.") else pool_ini(key)
 
 
 class IniValues:
@@ -36,7 +30,7 @@ class IniValues:
         return {key: self._value(key, text, parser, php, where=where) for key, text in settings.items()}
 
     def _value(self, key: str, text: str, parser: Parser, php: PhpBuild, *, where: str) -> str:
-        if not ini_name(key) or text.startswith(LIVE) or is_plain(text):
+        if not ini_name_of(key) or text.startswith(LIVE) or is_plain(text):
             return text
         place = f"{where}: {key}" if key not in where else where
         known = (parser.program, parser.options, parser.scan_dir, tuple(sorted(parser.env.items())), text)
@@ -53,7 +47,7 @@ class IniValues:
 
     def check(self, settings: Mapping[str, str], parser: Parser, php: PhpBuild, *, where: str) -> None:
         """Raise UsageError for a value that this PHP complains of when it starts with it."""
-        own = {name: value for key, value in settings.items() if (name := ini_name(key)) and not value.startswith(LIVE)}
+        own = {name: value for key, value in settings.items() if (name := ini_name_of(key)) and not value.startswith(LIVE)}
         asked = {name: value for name, value in own.items() if name not in {"extension", "zend_extension"}}
         if not asked:
             return
@@ -61,7 +55,7 @@ class IniValues:
         if known not in self._complaints:
             self._complaints[known] = parser.complaints(asked)
         for name, words in self._complaints[known].items():
-            key = next((each for each in settings if name and ini_name(each) == name), "")
+            key = next((each for each in settings if name and ini_name_of(each) == name), "")
             place = where if not key or key in where else f"{where}: {key}"
             hint = SIZE_HINT if "quantity" in words else ""
             raise UsageError(f"PHP {php.version} does not take this value: {words}", where=place, next_step=hint)
@@ -83,7 +77,7 @@ class IniValues:
         noted. Raises DynoError where one of the changes needs what another one switches off."""
         if not any(knob_for(key).needs for key in changed):
             return {}
-        told = parser.values({name: value for key, value in settings.items() if (name := ini_name(key)) and not value.startswith(LIVE)})
+        told = parser.values({name: value for key, value in settings.items() if (name := ini_name_of(key)) and not value.startswith(LIVE)})
         base = {f"ini.{name}": value for name, value in told.items()}
         whole = with_needs(changed, base, knob_for)
         added = {key: value for key, value in whole.settings.items() if key not in changed}

@@ -14,7 +14,7 @@ from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, knob_for, pool_ini
-from phpdyno.knobs.judge import check_together, check_values
+from phpdyno.knobs.judge import check_together, check_values, ini_name_of
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import STOCK_OF, Build, series_of
 from phpdyno.php_build.compile.dropin import settings_of
@@ -28,7 +28,7 @@ from phpdyno.servers.placement import ini_options, loading
 from phpdyno.servers.programs.extensions import extension_digests
 from phpdyno.servers.programs.ini_reading import Parser
 from phpdyno.servers.programs.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
-from phpdyno.session.ini_values import IniValues, ini_name
+from phpdyno.session.ini_values import IniValues
 
 CONTROL_OPTION = "--control"
 ARM_OPTION = "--arm"
@@ -114,7 +114,7 @@ class SpecReader:
     def _settled(self, settings: Mapping[str, str], base: Mapping[str, str], where: str) -> dict[str, str]:
         """The settings as the arm's own PHP reads them. Raises UsageError for one that it does not
         take."""
-        if not any(map(ini_name, settings)):
+        if not any(map(ini_name_of, settings)):
             return dict(settings)
         live = self._import(settings["live"]) if "live" in settings else {}
         whole = {**without_build(base, settings), **live, **{key: value for key, value in settings.items() if key != "live"}}
