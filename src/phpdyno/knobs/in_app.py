@@ -30,13 +30,15 @@ def _judged(
 ) -> ProofOutcome:
     name = ini_name_of(outcome.knob)
     wanted = worker.get(name)
-    seen = [each for each in treated if name in each.ended]
-    if not outcome.proved or wanted is None or not seen:
+    if not outcome.proved or wanted is None:
         return outcome
+    seen = [each for each in treated if name in each.ended]
+    if not seen:
+        return structs.replace(outcome, detail=f"{outcome.detail}; outside of the app only: its own requests could not be asked")
     outdone = [(each.target, words) for each in seen if (words := _outdone(each, name, wanted))]
-    if len(outdone) == len(seen):
-        detail = f"{_named(outdone)}; the worker has {wanted!r} outside of the app"
-        return structs.replace(outcome, proved=False, detail=detail)
+    why = _not_at_work(name, wanted, seen, outdone)
+    if why:
+        return structs.replace(outcome, proved=False, detail=why)
     if outdone:
         return structs.replace(outcome, detail=f"{outcome.detail}; but not everywhere: {_named(outdone)}")
     if len(list(_same(control, seen, name))) == len(seen):
@@ -44,6 +46,22 @@ def _judged(
         detail = f"the control has the same value in the app's own requests: in {where}: {seen[0].ended[name]!r}"
         return ProofOutcome(outcome.knob, outcome.value, proved=False, detail=detail, same_as_control=True)
     return structs.replace(outcome, detail=f"{outcome.detail}, and in the app's own requests")
+
+
+def _not_at_work(name: str, wanted: str, seen: Sequence[SeenInRequest], outdone: Sequence[tuple[str, str]]) -> str:
+    """Why a setting is at work in no request; '' where it is in one."""
+    if unasked := _asked_by_nobody(name, wanted, seen):
+        return f"not seen at work: {unasked}"
+    return f"{_named(outdone)}; the worker has {wanted!r} outside of the app" if len(outdone) == len(seen) else ""
+
+
+def _asked_by_nobody(name: str, wanted: str, seen: Sequence[SeenInRequest]) -> str:
+    """What a setting acts on and no request has; '' where it is there, or for any other setting."""
+    if name == "zlib.output_compression" and not alike(wanted, "0") and not any(each.takes_gzip for each in seen):
+        return "no request says Accept-Encoding: gzip"
+    if name.startswith("session.") and name != "session.auto_start" and not any(each.session for each in seen):
+        return "no request opens a session"
+    return ""
 
 
 def _outdone(seen: SeenInRequest, name: str, wanted: str) -> str:

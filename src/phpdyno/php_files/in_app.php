@@ -61,6 +61,8 @@ return static function (string $into, array $names, string $prepended): string {
         'begun' => (object) $values(),
         'ended' => null,
         'user_ini' => (object) array_map(static fn(array $each): string => $each[0], array_intersect_key($own, array_flip($names))),
+        'takes_gzip' => preg_match('/\bgzip\b/i', (string) ($_SERVER['HTTP_ACCEPT_ENCODING'] ?? '')) === 1,
+        'session' => false,
     ];
     $write = static function () use ($into, &$told): void {
         $text = json_encode($told, JSON_INVALID_UTF8_SUBSTITUTE);
@@ -72,6 +74,8 @@ return static function (string $into, array $names, string $prepended): string {
     };
     $end = static function () use (&$told, $values, $write): void {
         $told['ended'] = (object) $values();
+        // One that the app has closed again leaves its id.
+        $told['session'] = function_exists('session_id') && session_id() !== '' && session_id() !== false;
         $write();
     };
     $write();

@@ -72,7 +72,7 @@ if (in_array('USE_ZEND_ALLOC_HUGE_PAGES', $asked, true)) {
     while (count($held) < 96) {
         $held[] = str_repeat('x', 65000);
     }
-    $memory = (string) @file_get_contents('/proc/self/smaps_rollup'); // open_basedir may forbid it
+    $memory = function_exists('file_get_contents') ? (string) @file_get_contents('/proc/self/smaps_rollup') : ''; // open_basedir may forbid it
 }
 $facts = [
     'pid' => getmypid(),

@@ -1,15 +1,18 @@
 """php.ini values of SPECs and of an app's [ini] as the PHP of the arm reads them, and what that PHP
 says against them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from phpdyno.config.ini_syntax import is_plain
 from phpdyno.config.spec import LIVE, unknown_ini
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import knob_for
+from phpdyno.knobs.hardened import SETTING, asked_in
 from phpdyno.knobs.judge import check_values, ini_name_of
 from phpdyno.knobs.knob import with_needs
 from phpdyno.model.arm import PhpBuild
+from phpdyno.servers.own_ini import CACHES
 from phpdyno.servers.programs.ini_reading import Parser
 
 SIZE_HINT = "write a number of bytes, or one with K, M or G right behind it: 128M"
@@ -85,3 +88,16 @@ class IniValues:
             asking = next(name for name in (*changed, *added) if key in knob_for(name).needs)
             self._note(f"{asking} has no effect while {key.removeprefix('ini.')} is {base.get(key) or 'empty'}: {key}={value} is added")
         return added
+
+
+def ours_in_words(ini: Mapping[str, str], php: PhpBuild, root: Path | None) -> Iterator[str]:
+    """What of these php.ini settings is otherwise in every instance of an app with this `root`."""
+    if asked := asked_in(ini.get(SETTING, php.disabled)):
+        yield f"{SETTING} names {', '.join(asked)}: enabled in every arm, as the proofs ask a worker with them; the app finds them too"
+    for name in CACHES:
+        if ini.get(name):
+            yield f"{name}: each arm has a directory of its own, empty at first, instead of {ini[name]}"
+    for name, value in ini.items():
+        inside = root is not None and any(part.startswith("/") and Path(part).is_relative_to(root) for part in value.split(":"))
+        if inside and name != "opcache.preload":
+            yield f"{name} leads into the app's root: what is meant is in the copy of it ({value})"

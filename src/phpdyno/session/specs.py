@@ -28,7 +28,7 @@ from phpdyno.servers.placement import ini_options, loading
 from phpdyno.servers.programs.extensions import extension_digests
 from phpdyno.servers.programs.ini_reading import Parser
 from phpdyno.servers.programs.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
-from phpdyno.session.ini_values import IniValues
+from phpdyno.session.ini_values import IniValues, ours_in_words
 
 CONTROL_OPTION = "--control"
 ARM_OPTION = "--arm"
@@ -172,9 +172,17 @@ class SpecReader:
         """An arm of these settings."""
         self._note_preload(self.build(settings).preload if PRELOADED not in settings else "")
         self._check_app_ini(settings)
+        self._note_ours(settings)
         check_together(settings, where=name)
         php = structs.replace(self.build(settings), extensions=extension_digests(settings))
         return Arm(name, php, settings, changed)
+
+    def _note_ours(self, settings: Mapping[str, str]) -> None:
+        """Say once which settings are not quite as they are given, and why."""
+        app = self._app.described if isinstance(self._app, FolderApp) else None
+        told = {name: value for key, value in settings.items() if (name := ini_name_of(key))}
+        for note in ours_in_words({**(app.ini if app else {}), **told}, self.build(settings), app.root if app else None):
+            self.notes += [note] if note not in self.notes else []
 
     def _check_app_ini(self, settings: Mapping[str, str]) -> None:
         """The app's [ini], by each PHP that serves it once. Raises UsageError."""

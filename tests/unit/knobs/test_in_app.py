@@ -64,6 +64,29 @@ def test_spellings_of_one_value_are_one() -> None:
 def test_what_was_not_seen_or_not_proved_is_left_as_it_was() -> None:
     failed = ProofOutcome("ini.output_buffering", "65536", proved=False, detail="no")
     pool = ProofOutcome("pool.pm", "static", proved=True, detail="yes")
-    assert judged([], [], PROVED) == PROVED
+    assert judged([], [], PROVED).proved
+    assert judged([], [], PROVED).detail.endswith("outside of the app only: its own requests could not be asked")
     assert judged([], [seen("/", "0")], failed) == failed
     assert judged([], [seen("/", "0")], pool) == pool
+
+
+def test_compression_that_no_request_takes_is_not_seen_at_work() -> None:
+    name = "zlib.output_compression"
+    outcome = ProofOutcome(f"ini.{name}", "On", proved=True, detail="yes")
+    asked = SeenInRequest("/", {name: "1"}, {name: "1"})
+    taking = SeenInRequest("/", {name: "1"}, {name: "1"}, takes_gzip=True)
+    theirs = SeenInRequest("/", {name: ""}, {name: ""})
+    (found,) = judged_in_app([outcome], {name: "1"}, [theirs], [asked])
+    assert not_effective((found,)) == f"ini.{name}=On is not effective: not seen at work: no request says Accept-Encoding: gzip"
+    (found,) = judged_in_app([outcome], {name: "1"}, [theirs], [taking])
+    assert found.proved
+
+
+def test_a_setting_of_sessions_wants_one() -> None:
+    name = "session.gc_probability"
+    outcome = ProofOutcome(f"ini.{name}", "1", proved=True, detail="yes")
+    asked, theirs = SeenInRequest("/", {name: "1"}, {name: "1"}), SeenInRequest("/", {name: "0"}, {name: "0"})
+    (found,) = judged_in_app([outcome], {name: "1"}, [theirs], [asked])
+    assert found.detail == "not seen at work: no request opens a session"
+    (found,) = judged_in_app([outcome], {name: "1"}, [theirs], [SeenInRequest("/", {name: "1"}, {name: "1"}, session=True)])
+    assert found.proved

@@ -29,6 +29,8 @@ class _Told(Struct, frozen=True):
     begun: dict[str, str]
     ended: dict[str, str] | None
     user_ini: dict[str, str] = field(default_factory=dict)
+    takes_gzip: bool = False
+    session: bool = False
 
 
 def look_in_app(instance: Instance, workload: Workload, names: Sequence[str], prepended: str) -> tuple[SeenInRequest, ...]:
@@ -42,7 +44,8 @@ def look_in_app(instance: Instance, workload: Workload, names: Sequence[str], pr
     for number, target in enumerate(heaviest):
         told = _asked(instance, Workload((target,), workload.host), names, prepended, number)
         if told is not None:
-            seen.append(SeenInRequest(target.label, told.begun, told.begun if told.ended is None else told.ended, told.user_ini))
+            ended = told.begun if told.ended is None else told.ended
+            seen.append(SeenInRequest(target.label, told.begun, ended, told.user_ini, told.takes_gzip, told.session))
     return tuple(seen)
 
 

@@ -14,6 +14,7 @@ from phpdyno.knobs.catalogue.pool import POOL
 from phpdyno.knobs.catalogue.runtime import RUNTIME
 from phpdyno.knobs.catalogue.web import WEB
 from phpdyno.knobs.domain import BOOLEAN, TEXT
+from phpdyno.knobs.hardened import SETTING
 from phpdyno.knobs.knob import Knob
 
 _POOL_INI = re.compile(r"pool\.php_(?:admin_)?(?:value|flag)\[(.+)\]")
@@ -41,6 +42,7 @@ def knob_for(name: str) -> Knob:
         "php.settings_dir": proof.settings_dir,
         "source": proof.commit,
     }
+    whole[f"ini.{SETTING}"] = proof.disabled
     seen = whole.get(name) or (proofs[layer](rest) if layer in proofs else proof.in_force(rest))
     return Knob(name, TEXT, "restart", seen)
 

@@ -8,9 +8,12 @@ class SeenInRequest(Struct, frozen=True):
     line, and when it `ended`, after its last.
 
     `user_ini` names for each setting the directory's own file (`.user.ini`) that sets it.
+    `takes_gzip`: it says so in Accept-Encoding; `session`: it opens a session.
     """
 
     target: str
     begun: dict[str, str]
     ended: dict[str, str]
     user_ini: dict[str, str] = field(default_factory=dict)
+    takes_gzip: bool = False
+    session: bool = False

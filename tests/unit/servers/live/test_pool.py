@@ -9,11 +9,11 @@ from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.server_files.php import render_ini
-from phpdyno.servers.bench import OWN_INI
 from phpdyno.servers.live import pool as live_pool
 from phpdyno.servers.live.drift import drift_notes
 from phpdyno.servers.live.masters import LiveMaster, Masters
 from phpdyno.servers.live.pool import LivePool, import_pool, secrets_behind
+from phpdyno.servers.own_ini import OWN_INI
 from phpdyno.servers.programs.extensions import loaded_name
 from phpdyno.servers.programs.php import IniFiles
 
