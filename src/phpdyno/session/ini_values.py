@@ -33,7 +33,11 @@ class IniValues:
         return {key: self._value(key, text, parser, php, where=where) for key, text in settings.items()}
 
     def _value(self, key: str, text: str, parser: Parser, php: PhpBuild, *, where: str) -> str:
-        if not ini_name_of(key) or text.startswith(LIVE) or is_plain(text):
+        if not ini_name_of(key) or text.startswith(LIVE):
+            return text
+        if text.lower() in {"none", "null"}:
+            self._note(f"{key}: without quotes {text} is empty to PHP; the text is written '\"{text}\"'")
+        if is_plain(text):
             return text
         place = f"{where}: {key}" if key not in where else where
         known = (parser.program, parser.options, parser.scan_dir, tuple(sorted(parser.env.items())), text)
