@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from phpdyno._native import Engine
+from phpdyno._native import OUTCOMES, Engine
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import UsageError
+from phpdyno.experiment.common.first_requests import NO_END
 from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.inside.in_app import SeenInRequest
 from phpdyno.model.workload import Workload
@@ -63,8 +64,8 @@ def _asked(instance: Instance, workload: Workload, names: Sequence[str], prepend
         )
     except UsageError:
         return None  # a static file: PHP does not serve it
-    Engine(instance.fastcgi, [target], keep_alive=False, response_timeout_ns=int(REQUEST_S * 1e9)).fetch(0)
-    return _written(into)
+    answer = Engine(instance.fastcgi, [target], keep_alive=False, response_timeout_ns=int(REQUEST_S * 1e9)).fetch(0)
+    return None if OUTCOMES[answer.outcome] == NO_END else _written(into)
 
 
 def _written(into: Path) -> _Told | None:
