@@ -16,10 +16,6 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, knob_for, pool_ini
 from phpdyno.knobs.judge import check_together, check_values, ini_name_of
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import STOCK_OF, Build, series_of
-from phpdyno.php_build.compile.dropin import settings_of
-from phpdyno.php_build.package.naming import packaged_fpm
-from phpdyno.php_build.workshop import finished_builds, named_build
 from phpdyno.server_files.php import SPARES, without_unfit_spares
 from phpdyno.servers.host_settings import refuse_host_settings
 from phpdyno.servers.live.drift import drift_notes
@@ -28,6 +24,7 @@ from phpdyno.servers.placement import ini_options, loading
 from phpdyno.servers.programs.extensions import extension_digests
 from phpdyno.servers.programs.ini_reading import Parser
 from phpdyno.servers.programs.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
+from phpdyno.session.builds import place_of_build, without_build
 from phpdyno.session.ini_values import IniValues, ours_in_words
 
 CONTROL_OPTION = "--control"
@@ -243,31 +240,6 @@ class SpecReader:
                 raise UsageError(f"{key} cannot be {value!r}", where=where, next_step=hint)
 
 
-def place_of_build(name: str) -> dict[str, str]:
-    """How an arm runs a finished build, by its name, or by its recipe for the newest of that; with
-    `/stock` behind the name: the PHP that it stands beside. Raises UsageError."""
-    place, build = named_build(name.removesuffix(STOCK_OF))
-    return build.stock if name.endswith(STOCK_OF) else settings_of_build(place, build)
-
-
-def settings_of_build(place: Path, build: Build) -> dict[str, str]:
-    """How an arm runs a finished build that lies in `place`."""
-    return settings_of(place, alone=build.alone, ini=build.ini)
-
-
-def without_build(base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
-    """`base` without what belongs to the finished build that it runs, or to the PHP beside that,
-    where `changes` name another PHP: its extensions and its php.ini would be loaded by that one."""
-    own = base.get("php", "")
-    if not own or changes.get("php", own) == own:
-        return dict(base)
-    for place, build in finished_builds():
-        for mine in (settings_of_build(place, build), build.stock):
-            if mine["php"] == own:
-                return {key: value for key, value in base.items() if mine.get(key) != value}
-    return dict(base)
-
-
 def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:
     for name in settings:
         if name.partition(".")[0] not in SCRIPT_LAYERS:
@@ -288,10 +260,3 @@ def overlaid(base: Mapping[str, str], changes: Mapping[str, str], variables: Map
     pool = {key.removeprefix("pool."): value for key, value in both.items() if key.startswith("pool.pm")}
     fitting = without_unfit_spares(pool, {key.removeprefix("pool.") for key in changes})
     return {key: value for key, value in both.items() if key.removeprefix("pool.") not in pool.keys() - fitting.keys()}
-
-
-def site_fpm(php: PhpBuild) -> str:
-    """The php-fpm of the site that this one was measured for: the distribution's, where a build's
-    pair stood in for it."""
-    stood_in = any(build.measuring_only and not build.alone and build.like == php.fpm for _, build in finished_builds())
-    return packaged_fpm(series_of(php.version)) if stood_in else php.fpm
