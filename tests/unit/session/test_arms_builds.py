@@ -18,7 +18,7 @@ VERSIONS = {NEWEST: "8.4.16", "/usr/sbin/php-fpm8.2": "8.2.36", "/cache/pair/php
 
 
 @pytest.fixture(autouse=True)
-def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of two builds, and no PHP that is asked."""
     made: dict[str, tuple[Path, Build]] = {each.name: (tmp_path / each.name, each) for each in (PGO, PAIR)}
 
