@@ -76,7 +76,7 @@ class IniValues:
             if name not in php.ini_names:
                 raise unknown_ini(name, php.ini_names, where=where)
             values[f"ini.{name}"] = self._value(f"ini.{name}", text, parser, php, where=where)
-            check_values({f"ini.{name}": values[f"ini.{name}"]}, where=where)
+            check_values({f"ini.{name}": values[f"ini.{name}"]}, where=file)
         self.check({key: value for key, value in values.items() if "{db_socket}" not in value}, parser, php, where=file)
 
     def needed(self, changed: Mapping[str, str], settings: Mapping[str, str], parser: Parser) -> dict[str, str]:
