@@ -103,6 +103,25 @@ def test_a_jit_brings_its_buffer(tmp_path: Path, runs: Path) -> None:
     )
 
 
+def test_a_hardened_pool_is_proved_all_the_same_and_its_arms_share_no_cache(tmp_path: Path, runs: Path) -> None:
+    # Plesk's default; github.com/voku/simple-cache issue #23, nextcloud/server issue #26268.
+    docroot = site(tmp_path / "site", index="<?php echo function_exists('exec') ? 'exec' : str_repeat('x', 400);")
+    (tmp_path / "opcache").mkdir()
+    hidden = "opcache_get_status,ini_get_all,ini_get,getmypid,getenv,exec,register_shutdown_function,file_put_contents"
+    control = f"ini.disable_functions={hidden};ini.open_basedir={docroot};ini.opcache.file_cache={tmp_path}/opcache"
+    cache, limit, gzip = "ini.opcache.memory_consumption=256", "ini.memory_limit=99M", "ini.zlib.output_compression=On"
+    asked = ("--control", control, "--treatment", cache, "--treatment", limit, "--treatment", gzip, *FEWEST, "--budget", "25s")
+    answer = compared(docroot, runs, *asked)
+    for name in (cache, limit):
+        assert row(answer, name)["kind"] != "invalid", row(answer, name)["reason"]
+        assert row(answer, name)["proofs"][0]["detail"].endswith("and in the app's own requests")
+    assert row(answer, gzip)["reason"].endswith("not seen at work: no request says Accept-Encoding: gzip")
+    said = str(document(answer))
+    assert "disable_functions names opcache_get_status, ini_get_all, getmypid, getenv: enabled in every arm" in said
+    assert "opcache.file_cache: each arm has a directory of its own" in said
+    assert list((tmp_path / "opcache").iterdir()) == [], "nothing is written where the live site writes"
+
+
 @pytest.mark.parametrize(
     ("spec", "what"),
     [
@@ -115,6 +134,7 @@ def test_a_jit_brings_its_buffer(tmp_path: Path, runs: Path) -> None:
         ("ini.xdebug.mode=off", "belongs to the extension xdebug, which this PHP does not load"),
         ("ini.session.save_path=${DATA}/s", "${DATA} is set neither"),
         ("pool.php_admin_flag[display_errors]=64M", "it takes a boolean"),
+        ("pool.php_admin_value[memory_limit]=128MB", "it takes a size"),  # github.com/php/php-src issue #21299
         ("pool.php_admin_value[memory_limt]=64M", "did you mean memory_limit?"),
     ],
 )
@@ -131,6 +151,8 @@ def test_an_impossible_setting_is_an_error_of_one_line(tmp_path: Path, runs: Pat
         ('memory_limt = "64M"', "ini.memory_limt: this PHP has no ini setting 'memory_limt' — did you mean memory_limit?"),
         ('error_reporting = "E_ALL & ~E_NOTICES"', "did you mean E_NOTICE?"),
         ('memory_limit = "128 MB"', "it takes a size"),
+        # Quotes make a text of it: github.com/sous-chefs/php issue #88.
+        ("""error_reporting = '"E_ALL & ~E_NOTICE"'""", "it takes E_ constants as php.ini has them, without quotes"),
         ('"xdebug.mode" = "off"', "belongs to the extension xdebug"),
     ],
 )
