@@ -2,7 +2,7 @@
 of each target, after measuring, on an instance that is stopped next."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,8 @@ from phpdyno._native import OUTCOMES, Engine
 from phpdyno.drive.requests import native_targets
 from phpdyno.errors import UsageError
 from phpdyno.experiment.common.first_requests import NO_END
+from phpdyno.experiment.common.stage import LiveInstance
+from phpdyno.knobs.judge import ini_name_of
 from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.inside.in_app import SeenInRequest
 from phpdyno.model.workload import Workload
@@ -34,12 +36,20 @@ class _Told(Struct, frozen=True):
     session: bool = False
 
 
-def look_in_app(instance: Instance, workload: Workload, names: Sequence[str], prepended: str) -> tuple[SeenInRequest, ...]:
+def asked_in_app(changed: Iterable[str]) -> set[str]:
+    """The php.ini names among changed settings that a request can be asked for."""
+    return {name for key in changed if (name := ini_name_of(key))} - {PREPENDED, "extension", "zend_extension"}
+
+
+def look_in_app(instance: LiveInstance, workload: Workload, names: Sequence[str], prepended: str) -> tuple[SeenInRequest, ...]:
     """The settings `names` in a request of each of the heaviest targets; one that gives no answer
     is left out. `prepended` is what the worker has in auto_prepend_file.
 
     The workers keep our own auto_prepend_file from then on: nothing is measured on it any more.
+    Nothing is seen of a script, nor of Apache, where nothing can be prepended to one request alone.
     """
+    if not isinstance(instance, Instance) or instance.keeps_workers:
+        return ()
     heaviest = sorted(workload.targets, key=lambda target: -target.weight)[:MOST_TARGETS]
     seen = []
     for number, target in enumerate(heaviest):

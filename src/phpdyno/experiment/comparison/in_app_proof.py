@@ -3,7 +3,7 @@ the app, where its directories and its code have a say?"""
 
 from collections.abc import Mapping, Sequence
 
-from phpdyno.experiment.common.in_app import PREPENDED, look_in_app
+from phpdyno.experiment.common.in_app import PREPENDED, asked_in_app, look_in_app
 from phpdyno.experiment.common.stage import LiveInstance
 from phpdyno.experiment.common.warm_up import Warm
 from phpdyno.experiment.comparison.findings import Findings
@@ -11,8 +11,7 @@ from phpdyno.experiment.comparison.instance_set import InstanceSet
 from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.journal.records import Proved
 from phpdyno.knobs.in_app import judged_in_app
-from phpdyno.knobs.judge import ini_name_of, not_effective
-from phpdyno.model.arm import Arm
+from phpdyno.knobs.judge import not_effective
 from phpdyno.model.inside.in_app import SeenInRequest
 from phpdyno.servers.instance import Instance
 
@@ -34,7 +33,7 @@ class InAppProof:
             return
         self._done.update(waiting)
         self._log.phase("looking at the settings in the app's own requests")
-        names = sorted({name for each in waiting.values() for name in asked_in_app(each.arm)})
+        names = sorted({name for each in waiting.values() for name in asked_in_app(each.arm.changed)})
         seen = {each.arm.name: self._seen(each, names, instance_set.warm) for each in (control, *waiting.values())}
         for name, instance in waiting.items():
             facts = instance_set.warm[name].facts
@@ -48,14 +47,7 @@ class InAppProof:
     def _waits(self, instance: LiveInstance) -> bool:
         name = instance.arm.name
         is_open = name not in self._log.state.verdicts and name not in self._done
-        return is_open and isinstance(instance, Instance) and bool(asked_in_app(instance.arm))
+        return is_open and isinstance(instance, Instance) and bool(asked_in_app(instance.arm.changed))
 
     def _seen(self, instance: LiveInstance, names: Sequence[str], warm: Mapping[str, Warm]) -> tuple[SeenInRequest, ...]:
-        if not isinstance(instance, Instance) or instance.keeps_workers:
-            return ()  # Apache: nothing can be prepended to one request alone
         return look_in_app(instance, self._log.plan.workload, names, warm[instance.arm.name].facts.ini.get(PREPENDED, ""))
-
-
-def asked_in_app(arm: Arm) -> set[str]:
-    """The php.ini settings that an arm changes and that a request can be asked for."""
-    return {name for key in arm.changed if (name := ini_name_of(key))} - {PREPENDED, "extension", "zend_extension"}
