@@ -26,7 +26,7 @@ from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.package import APP_FILES
-from phpdyno.server_files.php import render_ini, scan_path
+from phpdyno.server_files.php import as_written, scan_path
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.supervision.supervisor import Supervisor
 
@@ -239,7 +239,9 @@ class FolderApp:
         # What configures it lies beside, not in, the directory that it may write to.
         fragment = supervisor.live / "prepare"
         fragment.mkdir(mode=0o755, exist_ok=True)
-        (fragment / "phpdyno.ini").write_text(render_ini({name: value.replace(DB_SOCKET, socket) for name, value in ini.items()}))
+        # For the parser of whichever PHP the command runs.
+        lines = (f"{name} = {as_written(value.replace(DB_SOCKET, socket))}\n" for name, value in sorted(ini.items()))
+        (fragment / "phpdyno.ini").write_text("".join(lines))
         home = supervisor.directory("prepare-home", private=False)
         placed = {name: value.replace(DB_SOCKET, socket) for name, value in env.items()}
         self._show_named(supervisor)

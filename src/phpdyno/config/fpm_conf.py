@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from phpdyno.config.trusted import read_trusted
 from phpdyno.errors import UsageError
@@ -31,6 +31,15 @@ LEVELS = (
 )
 CONSTANTS = {"E_ALL": (1 << 15) - 1, **{f"E_{name}": 1 << place for place, name in enumerate(LEVELS)}}
 """The only constants that a pool's file usually names."""
+WITHOUT_STRICT = (8, 4)
+"""From this PHP on E_ALL leaves E_STRICT out."""
+
+
+def levels_of(version: tuple[int, int]) -> Mapping[str, int]:
+    """The constants for error_reporting of a PHP."""
+    return CONSTANTS if version < WITHOUT_STRICT else {**CONSTANTS, "E_ALL": CONSTANTS["E_ALL"] & ~CONSTANTS["E_STRICT"]}
+
+
 _BINARY = {"|": operator.or_, "&": operator.and_, "^": operator.xor}
 EXAMPLE = "start without live, and give the pool's settings by hand (ini.NAME=…;env.NAME=…)"
 
@@ -47,10 +56,11 @@ class ConfEntry(Struct, frozen=True):
 
 class Variables(Struct, frozen=True):
     """What ${NAME} stands for; `env` None: it is not known. From PHP 8.3 on there are `defaults`,
-    as in ${NAME:-default}."""
+    as in ${NAME:-default}. `levels` are the constants for error_reporting."""
 
     env: Mapping[str, str] | None
     defaults: bool = True
+    levels: Mapping[str, int] = field(default_factory=lambda: CONSTANTS)
 
     def value(self, text: str, where: str) -> str:
         """What stands for ${`text`}; PHP before 8.3 takes all of it for the name. Raises UsageError
@@ -179,12 +189,12 @@ def _value(text: str, where: str, key: str, variables: Variables) -> tuple[str, 
     if is_open:
         parts.pop()
     if any(kind == "operator" for kind, _ in parts):
-        return _expression(parts, where, key), is_open
+        return _expression(parts, where, key, variables.levels), is_open
     if [kind for kind, _ in parts] == ["bare"]:
         word = parts[0][1]
         if word.lower() in _TRUE | _FALSE:
             return "1" if word.lower() in _TRUE else "", is_open
-        return str(CONSTANTS.get(word, word)), is_open
+        return str(variables.levels.get(word, word)), is_open
     return "".join(value for _, value in parts), is_open
 
 
@@ -213,7 +223,7 @@ def _tokens(text: str, where: str, key: str, variables: Variables) -> Iterator[t
         yield kind, value.strip() if kind == "operator" else value
 
 
-def _expression(parts: list[tuple[str, str]], where: str, key: str) -> str:
+def _expression(parts: list[tuple[str, str]], where: str, key: str, levels: Mapping[str, int]) -> str:
     """`E_ALL & ~E_NOTICE`: strictly from left to right, as in PHP's ini grammar; `~` and `!` bind
     to what follows."""
     words = deque(word for kind, value in parts if kind != "space" for word in (value if kind == "operator" else (value,)) if word.strip())
@@ -226,7 +236,7 @@ def _expression(parts: list[tuple[str, str]], where: str, key: str) -> str:
             return inner
         if word in {"~", "!"}:
             return ~term() if word == "~" else int(not term())
-        return CONSTANTS[word] if word in CONSTANTS else int(word)
+        return levels[word] if word in levels else int(word)
 
     def whole() -> int:
         left = term()

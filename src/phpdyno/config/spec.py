@@ -3,7 +3,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,6 +24,16 @@ whenever an instance starts."""
 PHP_VALUE = re.compile(r"php_(?:admin_)?(?:value|flag)\[([^\[\]=;]+)\]")
 """A pool's own php.ini setting, as the pool's file writes it."""
 _EXTENSION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PART = re.compile(r"""\s*(?:ini\.|pool\.php_)[^=;]*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*')[^;]*|[^;]+""")
+"""Up to the next ';' that is not in the quotes which a php.ini value begins with."""
+_EXTENSIONS = frozenset(
+    (
+        *("apc", "bcmath", "blackfire", "curl", "datadog", "exif", "ffi", "gd", "igbinary", "imagick", "imap", "intl", "ldap", "mbstring"),
+        *("memcache", "memcached", "mongodb", "mysqli", "newrelic", "oci8", "opcache", "openswoole", "pcov", "pgsql", "phar", "redis"),
+        *("session", "soap", "sqlsrv", "swoole", "tideways", "tidy", "uopz", "uploadprogress", "xdebug", "yac", "yaml", "zlib"),
+    )
+)
+"""Extensions that have settings, by the prefix of these; only one of them has another name."""
 _OFF = frozenset({"", "0", "off", "no", "false"})
 
 
@@ -96,7 +106,7 @@ def parse_spec(
 
 
 def _items(text: str, base_dir: Path) -> Iterator[_Item]:
-    for part in (piece.strip() for piece in text.split(";")):
+    for part in (piece.strip() for piece in _PART.findall(text)):
         if part.startswith("@"):
             yield from _file_items(absolute(base_dir, part[1:], where=f"SPEC part {part!r}"))
         elif part:
@@ -122,7 +132,9 @@ def _text_item(part: str, base_dir: Path) -> _Item:
     if layer == "live":
         raise UsageError("a running pool takes no value", where=where, next_step="write live, or live:POOL")
     if not equals:
-        raise UsageError("has no '='", where=where, next_step="write LAYER.NAME=value; a value that holds ';' goes into @file.toml")
+        raise UsageError(
+            "has no '='", where=where, next_step="write LAYER.NAME=value; a value that holds ';' is written in quotes, or in @file.toml"
+        )
     if layer == "php" and not rest:
         rest = "fpm"
     if not rest and layer not in {"source", "build"}:
@@ -172,6 +184,17 @@ def _php_path(name: str, value: str, where: str, base_dir: Path) -> str:
     return str(absolute(base_dir, value, where=where))
 
 
+def unknown_ini(name: str, known: Collection[str], *, where: str, prefix: str = "") -> UsageError:
+    """The error for a php.ini setting that a PHP has not: of an extension that it does not load, or
+    mistyped."""
+    first = name.partition(".")[0]
+    if "." in name and first in _EXTENSIONS and not any(other.startswith(f"{first}.") for other in known):
+        extension = "apcu" if first == "apc" else first
+        what = f"{name} belongs to the extension {extension}, which this PHP does not load"
+        return UsageError(what, where=where, next_step=f"load it with ext.{extension}=/path/of/{extension}.so, or leave the setting out")
+    return UsageError(f"this PHP has no ini setting {name!r}", where=where, next_step=suggestion(name, known, prefix=prefix))
+
+
 def _check_layer(layer: str, where: str) -> None:
     if layer not in LAYERS:
         raise UsageError(f"{layer!r} is not a layer of settings", where=where, next_step=suggestion(layer, LAYERS))
@@ -194,7 +217,9 @@ def _check_name(item: _Item, known: KnownNames) -> None:
     holder = next((name for name in names if item.name.startswith(name + ".")), None)
     if holder and not any(name.startswith(holder + ".") for name in names):
         raise UsageError(f"a table where the value of {item.layer}.{holder} belongs", where=item.where, next_step=f"write {holder} = value")
-    kind = {"ini": "this PHP has no ini setting", "pool": "no pool setting is called", "web": "no web server setting is called"}
+    if item.layer == "ini":
+        raise unknown_ini(item.name, names, where=item.where, prefix="ini.")
+    kind = {"pool": "no pool setting is called", "web": "no web server setting is called"}
     kind["os"] = "no setting of the host is called"
     kind["app"] = "the app has no setting" if names else "the app has no settings, so none is called"
     what = kind.get(item.layer, "the layer php has no setting")
@@ -207,5 +232,4 @@ def _check_pool_ini(name: str, item: _Item, known: KnownNames) -> None:
     if name.startswith("opcache."):
         raise UsageError("opcache is set up before a pool's own values count", where=item.where, next_step=f"write ini.{name}={item.value}")
     if name not in known.ini:
-        what = f"this PHP has no ini setting {name!r}"
-        raise UsageError(what, where=item.where, next_step=suggestion(name, known.ini))
+        raise unknown_ini(name, known.ini, where=item.where)

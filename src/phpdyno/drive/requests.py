@@ -15,7 +15,7 @@ from phpdyno.config.requests import filled
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.workload import SAFE_METHODS, Target, Workload
-from phpdyno.server_files.fastcgi import http_request, request_params
+from phpdyno.server_files.fastcgi import NO_HEADERS, http_request, request_params
 
 _UNBOUNDED = 2**62
 LENGTH_TOLERANCE = 0.05
@@ -54,9 +54,10 @@ def native_targets(
     front_controller: str,
     lengths: Mapping[str, LengthClass],
     patterns: Mapping[str, BodyPattern] | None = None,
+    more_params: Mapping[str, str] = NO_HEADERS,
 ) -> list[NativeTarget]:
     """The workload's targets in order; one whose label has no length class accepts any length, and
-    without a pattern any body.
+    without a pattern any body. `more_params` go to php-fpm with each request.
 
     Raises UsageError: a target wants a variable that is not set, or php-fpm does not serve it.
     """
@@ -80,6 +81,7 @@ def native_targets(
             params = request_params(
                 path=target.path, host=workload.host, docroot=docroot, script=script, method=target.method, headers=headers, body=body
             )
+            params += [(name.encode(), value.encode()) for name, value in more_params.items()]
             rendered.append(NativeTarget.fastcgi(params, body or b"", **valid))
     return rendered
 

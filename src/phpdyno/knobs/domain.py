@@ -74,6 +74,7 @@ def _level(value: str) -> str:
 
 
 BITS = Domain("a whole number, or bits in hexadecimal (0x7FFEBFFF)", lambda value: _LEVEL.fullmatch(value.strip()) is not None, _level)
+LEVEL = Domain("E_ constants as php.ini has them, without quotes (E_ALL & ~E_NOTICE), or their number", BITS.accepts, _level)
 
 _BUFFERS = re.compile(r"(\d{1,4})\s+(\d{1,9})([kKmM]?)")
 

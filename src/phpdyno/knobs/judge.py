@@ -3,6 +3,7 @@ arms."""
 
 from collections.abc import Iterable, Mapping
 
+from phpdyno.config.ini_syntax import meant
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import CATALOGUE, knob_for, pool_ini
 from phpdyno.knobs.domain import BOOLEAN, size_bytes
@@ -19,7 +20,7 @@ def check_values(settings: Mapping[str, str], *, where: str) -> None:
     """Raises UsageError for a value outside its knob's domain, naming source, knob and domain."""
     for name, value in settings.items():
         domain = knob_for(name).domain
-        if not domain.accepts(value):
+        if not domain.accepts(meant(value)):
             raise UsageError(f"{name} cannot be {value!r}", where=where, next_step=f"it takes {domain.describe}")
 
 
@@ -53,7 +54,7 @@ def _prove_one(name: str, value: str, control: WorkerFacts, treated: WorkerFacts
 
 def _value_in_control(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str, str]) -> str | None:
     layer, _, rest = knob.name.partition(".")
-    own = _ini_name(knob)
+    own = ini_name_of(knob.name)
     if own in _EXTENSIONS or (layer in {"ext", "source", "php"} and knob.name != "php"):
         return value if knob.proof(control, value)[0] else None
     if own:
@@ -67,24 +68,26 @@ def _value_in_control(knob: Knob, value: str, control: WorkerFacts, settings: Ma
     return settings.get(knob.name, knob.default)
 
 
-def _ini_name(knob: Knob) -> str:
-    """The php.ini name that a knob sets, '' for any other."""
-    layer, _, rest = knob.name.partition(".")
-    return rest if layer == "ini" else pool_ini(knob.name)
+def ini_name_of(name: str) -> str:
+    """The php.ini name that a setting stands for (`ini.NAME`, `pool.php_admin_value[NAME]`); '' for
+    any other."""
+    layer, _, rest = name.partition(".")
+    return rest if layer == "ini" else pool_ini(name)
 
 
 def _same_to_php(knob: Knob, value: str, control: WorkerFacts, treated: WorkerFacts) -> bool:
     """Whether the control's worker has a php.ini setting as it is wanted, or as the treated one
     reports it, however that is spelled."""
-    own = _ini_name(knob)
+    own = ini_name_of(knob.name)
     if own in _EXTENSIONS or own not in control.ini:
         return False
-    return _alike(control.ini[own], value) or _alike(control.ini[own], treated.ini.get(own, value))
+    return alike(control.ini[own], value) or alike(control.ini[own], treated.ini.get(own, value))
 
 
-def _alike(one: str, other: str) -> bool:
+def alike(one: str, other: str) -> bool:
     """Whether PHP takes two spellings for one value: equal texts, two words or digits for true or
     for false, two sizes of as many bytes."""
+    one, other = meant(one), meant(other)
     if one == other or (BOOLEAN.accepts(one) and BOOLEAN.accepts(other) and BOOLEAN.same(one, other)):
         return True
     size = size_bytes(one)
@@ -142,7 +145,7 @@ def _at_work(knob: Knob, value: str, control: WorkerFacts, settings: Mapping[str
     theirs = _value_in_control(knob, value, control, settings)
     if theirs is None:
         return False
-    same = theirs == value or knob.domain.same(theirs, value) or (bool(_ini_name(knob)) and _alike(theirs, value))
+    same = theirs == value or knob.domain.same(theirs, value) or (bool(ini_name_of(knob.name)) and alike(theirs, value))
     return same and knob.proof(control, value)[0]
 
 

@@ -3,7 +3,9 @@ WorkerFacts."""
 
 from collections.abc import Callable
 
+from phpdyno.config.ini_syntax import meant
 from phpdyno.knobs.domain import BOOLEAN, FALSE, JIT, TEXT, TRUE, Domain, size_bytes
+from phpdyno.knobs.hardened import SETTING, without_asked
 from phpdyno.model.arm import names_apache
 from phpdyno.model.facts import WorkerFacts
 
@@ -24,10 +26,19 @@ def in_force(name: str, domain: Domain = TEXT) -> Proof:
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
         if name not in facts.ini:
             return False, f"the worker knows no {name}"
+        wanted = meant(wanted)
         same = domain.same(facts.ini[name], wanted) or (_is_word(wanted) and BOOLEAN.same(facts.ini[name], wanted))
         return same, f"{name} = {facts.ini[name]!r} in the worker"
 
     return proof
+
+
+def disabled(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
+    """The worker disables every function of the list, but for those that it is asked with."""
+    now, asked = (
+        {name.strip() for name in value.split(",") if name.strip()} for value in (facts.ini.get(SETTING, ""), without_asked(wanted))
+    )
+    return now == asked, f"{len(now)} functions are disabled in the worker"
 
 
 def _is_word(value: str) -> bool:

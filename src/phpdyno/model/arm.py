@@ -25,7 +25,8 @@ class PhpBuild(Struct, frozen=True):
     the compiled-in one.
 
     `extensions` are the shared extensions that an arm names, each path with the first 16 digits of
-    its SHA-256. `preload` is the script that its ini files name in opcache.preload, '' for none.
+    its SHA-256. `preload` is the script that its ini files name in opcache.preload, '' for none;
+    `disabled` is their disable_functions, `fence` their open_basedir.
     """
 
     fpm: str
@@ -35,6 +36,8 @@ class PhpBuild(Struct, frozen=True):
     ini_names: tuple[str, ...] = ()
     extensions: dict[str, str] = field(default_factory=dict)
     preload: str = ""
+    disabled: str = ""
+    fence: str = ""
 
     @property
     def identity(self) -> tuple[str, str, dict[str, str]]:

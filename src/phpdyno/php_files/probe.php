@@ -7,6 +7,9 @@ $ini = [];
 foreach (ini_get_all(null, false) as $name => $value) {
     $ini[$name] = $value === null ? '' : (string) $value;
 }
+if (isset($ini['error_reporting'])) {
+    $ini['error_reporting'] = (string) error_reporting(); // the number at work, whatever the text
+}
 $asked = PHP_SAPI === 'cli' ? $names : (array) ($_GET['env'] ?? []);
 $env = [];
 foreach ($asked as $name) {
@@ -69,7 +72,7 @@ if (in_array('USE_ZEND_ALLOC_HUGE_PAGES', $asked, true)) {
     while (count($held) < 96) {
         $held[] = str_repeat('x', 65000);
     }
-    $memory = (string) @file_get_contents('/proc/self/smaps_rollup'); // open_basedir may forbid it
+    $memory = function_exists('file_get_contents') ? (string) @file_get_contents('/proc/self/smaps_rollup') : ''; // open_basedir may forbid it
 }
 $facts = [
     'pid' => getmypid(),

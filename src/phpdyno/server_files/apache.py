@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from phpdyno.config.ini_syntax import meant
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm, names_apache
 from phpdyno.server_files.php import POOL_DEFAULTS, add_spares
@@ -227,7 +228,7 @@ def _own_ini(pool: Mapping[str, str]) -> str:
         if match is None or match[3] in elsewhere:
             continue
         # To mod_php, every flag but On and 1 is off.
-        said = ("On" if value.strip().lower() in TRUE else "Off") if match[2] == "flag" else _quoted(value) if value else NOTHING
+        said = ("On" if value.strip().lower() in TRUE else "Off") if match[2] == "flag" else _quoted(meant(value)) if value else NOTHING
         lines.append(f"php_{match[1] or ''}{match[2]} {match[3]} {said}\n")
     return "".join(lines)
 

@@ -3,6 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
+from phpdyno.config.ini_syntax import bare_word, is_literal, is_plain, is_quoted_keyword
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm
 
@@ -30,15 +31,23 @@ def most_workers(arm: Arm) -> int:
 def ini_value(value: str, *, as_text: bool = False) -> str:
     """A value as php.ini takes it: bare where that is unambiguous, else (and `as_text`) quoted.
 
-    Bare matters: a quoted "on" is the text, a bare one is 1. Single quotes take everything
-    literally; double ones would expand ${NAME} and serve only for a value that holds a single
-    quote.
+    Bare matters: a quoted "on" is the text, a bare one is 1, and a bare word in capitals may be a
+    constant. Single quotes take everything literally; double ones would expand ${NAME} and serve
+    only for a value that holds a single quote.
     """
-    if value and set(value) <= _PLAIN and not as_text:
+    if is_quoted_keyword(value):
+        return value
+    if value and set(value) <= _PLAIN and not as_text and not bare_word(value):
         return value
     if "'" not in value:
         return f"'{value}'"
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def as_written(text: str) -> str:
+    """A value in php.ini's own syntax as an ini file takes it: for PHP's parser to read, whichever
+    PHP that is. Only a text that it could not read is put into quotes."""
+    return ini_value(text) if not text or (is_literal(text) and not is_plain(text)) else text
 
 
 def render_ini(

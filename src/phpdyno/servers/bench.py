@@ -30,22 +30,18 @@ from phpdyno.servers.host_settings import HostSettings, in_order, thp_off, wants
 from phpdyno.servers.instance import PRELOAD, ArmFailed, Instance, names_manager
 from phpdyno.servers.launching import free_port
 from phpdyno.servers.live.pool import secrets_behind
+from phpdyno.servers.own_ini import OWN_INI, askable, led_to_copy, of_php, with_own_places
 from phpdyno.servers.placement import Placement, ini_options, place_php, texts_in, with_own_preload, write_as_read
 from phpdyno.servers.programs.finding import find_program
+from phpdyno.servers.programs.ini_reading import Parser
 from phpdyno.servers.programs.php import IniFiles, ini_files
 from phpdyno.servers.supervision.child import Child
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.servers.under import ALONE, Under
 
 PROBE = PHP_FILES / "probe.php"
-OWN_INI = {
-    # Nothing may be written where the live site writes, nor mailed to its users.
-    "session.save_handler": "files",
-    "error_log": "",
-    "sendmail_path": "/bin/true",
-    # The probe, which asks opcache what it holds, lies outside every path.
-    "opcache.restrict_api": "",
-}
+IN_APP = "in_app.php"
+"""Beside the probe: what reads settings within a request of the app."""
 PORT_ATTEMPTS = 3
 PORT_TAKEN = "ddress already in use"
 
@@ -84,7 +80,7 @@ class Bench:
         self.probe = supervisor.live / "probe" / PROBE.name
         self.probe.parent.mkdir()
         shutil.copyfile(PROBE, self.probe)
-        self.sessions = supervisor.directory("sessions")
+        shutil.copyfile(PROBE.with_name(IN_APP), self.probe.with_name(IN_APP))
 
     def start(self, arms: Sequence[Arm], *, under: Under = ALONE) -> list[Instance]:
         """Start one instance of each arm, all at once, and wait until each answers. Raises
@@ -244,20 +240,31 @@ class Bench:
         """Write php.ini fragment and php-fpm.conf; what every file placed for the instance stands
         for."""
         originals = self.write_ini(arm, directory, placement, texts)
-        text = render_fpm(listen, self.reachable(arm.layer("pool")), texts, status=status)
+        pool, led = led_to_copy(arm.layer("pool"), self.app_of(arm))
+        text = render_fpm(listen, askable(self.reachable(pool)), texts, status=status)
         write_as_read(directory / "fpm.conf", text)
-        return originals
+        return originals | led
 
     def write_ini(self, arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
         """Write the php.ini fragment; what every file placed for the instance stands for."""
         app = self.app_of(arm)
-        ini = {**OWN_INI, "session.save_path": str(self.sessions), **self.placed(app.ini), **arm.layer("ini")}
+        told = self._parser(arm).read(self.placed(app.ini), where=app.name)
+        ini = {**OWN_INI, **of_php(arm.php), **told, **arm.layer("ini")}
+        ini, own = with_own_places(ini, arm, self.supervisor.directory)
+        ini, led = led_to_copy(ini, app)
         ini, preloaded = with_own_preload(ini, arm, app)
         fragment = directory / "ini"
         fragment.mkdir(exist_ok=True)
-        text = render_ini(self.reachable(ini), arm.php.extension_dir, placement.lines, texts)
+        text = render_ini(askable(self.reachable(ini)), arm.php.extension_dir, placement.lines, texts)
         write_as_read(fragment / "phpdyno.ini", text)
-        return placement.originals | preloaded
+        return placement.originals | own | led | preloaded
+
+    def _parser(self, arm: Arm) -> Parser:
+        """The arm's PHP as a reader of the app's own php.ini values."""
+        options, scan_dir = ini_options(arm.settings)
+        return Parser(
+            arm.php.fpm, options, scan_dir, {**self.placed(self.app_of(arm).env), **arm.layer("env")}, frozenset(arm.php.ini_names)
+        )
 
     def environment(self, arm: Arm, placement: Placement) -> dict[str, str]:
         """The environment of the server that has PHP in it."""

@@ -193,7 +193,7 @@ class Instance:
         app = {name: facts.env[setting.env] for name, setting in self.app.settings.items() if setting.env in facts.env}
         held = {name: f"env.{setting.env}" for name, setting in self.app.settings.items() if f"env.{setting.env}" in real}
         script = facts.ini.get(PRELOAD, "")
-        told = {**facts.ini, **({PRELOAD: self._originals.get(script, script)} if script else {})}
+        told = {name: self._originals.get(value, value) for name, value in facts.ini.items()}
         ini = {pool_ini(key) or key.removeprefix("ini."): key for key in settings if pool_ini(key) or key.startswith("ini.")}
         return structs.replace(
             facts,

@@ -23,12 +23,13 @@ from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.package import PHP_FILES
 from phpdyno.server_files.php import render_ini
-from phpdyno.servers.bench import OWN_INI, component_cgroup, component_meter
+from phpdyno.servers.bench import component_cgroup, component_meter
 from phpdyno.servers.bottle.sight import show_arm
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.facts.meter import Meter, await_idle
 from phpdyno.servers.facts.worker import MAY_LOOK, ProbeAnswer, facts_of
-from phpdyno.servers.instance import PRELOAD, REFUSED, ArmFailed
+from phpdyno.servers.instance import REFUSED, ArmFailed
+from phpdyno.servers.own_ini import OWN_INI, askable, of_php, with_own_places
 from phpdyno.servers.placement import ini_options, place_php, with_own_preload
 from phpdyno.servers.programs.php import IniFiles, ini_files
 from phpdyno.servers.supervision.child import Child
@@ -63,11 +64,11 @@ def host_command(supervisor: Supervisor, app: PreparedApp, arm: Arm, *, mode: st
 
     Raises ArmFailed for an extension that cannot be one, DynoError when the PHP does not run.
     """
-    ini = {**OWN_INI, **HOST_INI, "session.save_path": str(supervisor.directory("sessions")), **app.ini, **arm.layer("ini")}
-    ini, preloaded = with_own_preload(ini, arm, app)
+    ini, own = with_own_places({**OWN_INI, **HOST_INI, **of_php(arm.php), **app.ini, **arm.layer("ini")}, arm, supervisor.directory)
+    ini, preloaded = with_own_preload(askable(ini), arm, app)
     php = command_line_php(supervisor, arm, ini, directory=directory, shown=app.ini)
     host = [str(_place_host(supervisor)), mode, str(place), str(app.docroot / app.front_controller)]
-    return HostCommand([*php.argv, *host], {**app.env, **php.env}, php.originals | preloaded)
+    return HostCommand([*php.argv, *host], {**app.env, **php.env}, php.originals | own | preloaded)
 
 
 def command_line_php(
@@ -183,7 +184,7 @@ class ScriptInstance:
 
     def _as_shown(self, facts: WorkerFacts) -> WorkerFacts:
         """The facts with originals for placed files, and no secret."""
-        told = {name: self._originals.get(value, value) if name == PRELOAD else value for name, value in facts.ini.items()}
+        told = {name: self._originals.get(value, value) for name, value in facts.ini.items()}
         return structs.replace(
             facts,
             ini=masked(told, self.arm.layer("ini"), {}, guess=True),

@@ -24,8 +24,9 @@ from phpdyno.model.plan import Panel, Unit
 from phpdyno.model.workload import Workload
 from phpdyno.package import APP_FILES
 from phpdyno.report.reached import lines_of, reach_view
-from phpdyno.servers.bench import OWN_INI, Bench
+from phpdyno.servers.bench import Bench
 from phpdyno.servers.instance import ArmFailed
+from phpdyno.servers.own_ini import OWN_INI
 from phpdyno.servers.script import ScriptBench
 from phpdyno.servers.supervision.supervisor import Supervisor
 

@@ -14,19 +14,18 @@ from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE, KnownNames, parse_spec
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, knob_for, pool_ini
-from phpdyno.knobs.judge import check_together, check_values
+from phpdyno.knobs.judge import check_together, check_values, ini_name_of
 from phpdyno.model.arm import Arm, PhpBuild
-from phpdyno.model.build import STOCK_OF, Build, series_of
-from phpdyno.php_build.compile.dropin import settings_of
-from phpdyno.php_build.package.naming import packaged_fpm
-from phpdyno.php_build.workshop import finished_builds, named_build
 from phpdyno.server_files.php import SPARES, without_unfit_spares
 from phpdyno.servers.host_settings import refuse_host_settings
 from phpdyno.servers.live.drift import drift_notes
 from phpdyno.servers.live.pool import LivePool, import_pool
 from phpdyno.servers.placement import ini_options, loading
 from phpdyno.servers.programs.extensions import extension_digests
+from phpdyno.servers.programs.ini_reading import Parser
 from phpdyno.servers.programs.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
+from phpdyno.session.builds import place_of_build, without_build
+from phpdyno.session.ini_values import IniValues, ours_in_words
 
 CONTROL_OPTION = "--control"
 ARM_OPTION = "--arm"
@@ -66,6 +65,8 @@ class SpecReader:
         self.notes: list[str] = []
         self._app = app
         self._script = script
+        self._values = IniValues(self.notes)
+        self._app_checked: set[str] = set()
         self._builds: dict[tuple[str | None, ...], PhpBuild] = {}
         self._pools: dict[str, LivePool] = {}
         self.live: Imported | None = None
@@ -86,6 +87,8 @@ class SpecReader:
         settings = parse_spec(spec, known=known, base_dir=Path.cwd(), live=live, builds=place_of_build)
         if self._script:
             _refuse_servers(settings, where=where)
+        settings = self._settled(settings, base, where)
+        named = set(settings)
         check_values(settings, where=where)
         settings = {name: knob_for(name).domain.spelled(value) for name, value in settings.items()}
         refuse_host_settings(settings, where=where)
@@ -102,7 +105,31 @@ class SpecReader:
                 settings[key] = str(Path(value).resolve())  # as /proc/PID/maps shows it
         if "php" in settings:
             settings["php"] = self.build({**without_build(base, settings), **settings}).fpm
-        return settings
+        whole = self.on_top(base, settings)
+        return settings | self._values.needed({key: settings[key] for key in settings if key in named}, whole, self.parser(whole))
+
+    def _settled(self, settings: Mapping[str, str], base: Mapping[str, str], where: str) -> dict[str, str]:
+        """The settings as the arm's own PHP reads them. Raises UsageError for one that it does not
+        take."""
+        if not any(map(ini_name_of, settings)):
+            return dict(settings)
+        live = self._import(settings["live"]) if "live" in settings else {}
+        whole = {**without_build(base, settings), **live, **{key: value for key, value in settings.items() if key != "live"}}
+        parser, php = self.parser(whole), self.build(whole)
+        settled = self._values.settled(settings, parser, php, where=where)
+        check_values(settled, where=where)
+        self._values.check(settled, parser, php, where=where)
+        return settled
+
+    def parser(self, settings: Mapping[str, str]) -> Parser:
+        """The PHP of an arm as a reader of php.ini values."""
+        options, scan_dir = ini_options(settings)
+        program = settings.get("php") or (default_cli() if self._script else default_fpm())
+        place = settings.get("php.extension_dir")
+        env = self._app.described.env if isinstance(self._app, FolderApp) else {}
+        own = {key.removeprefix("env."): value for key, value in settings.items() if key.startswith("env.") and not value.startswith(LIVE)}
+        given = () if place is None else ("-d", f"extension_dir={place}")
+        return Parser(program, (*given, *options, *loading(settings)), scan_dir, {**env, **own}, frozenset(self.build(settings).ini_names))
 
     def build(self, settings: Mapping[str, str]) -> PhpBuild:
         """The PHP of an arm, asked once with the ini files and the extensions that the arm gives
@@ -141,9 +168,25 @@ class SpecReader:
     def arm(self, name: str, settings: dict[str, str], changed: dict[str, str]) -> Arm:
         """An arm of these settings."""
         self._note_preload(self.build(settings).preload if PRELOADED not in settings else "")
+        self._check_app_ini(settings)
+        self._note_ours(settings)
         check_together(settings, where=name)
         php = structs.replace(self.build(settings), extensions=extension_digests(settings))
         return Arm(name, php, settings, changed)
+
+    def _note_ours(self, settings: Mapping[str, str]) -> None:
+        """Say once which settings are not quite as they are given, and why."""
+        app = self._app.described if isinstance(self._app, FolderApp) else None
+        told = {name: value for key, value in settings.items() if (name := ini_name_of(key))}
+        for note in ours_in_words({**(app.ini if app else {}), **told}, self.build(settings), app.root if app else None):
+            self.notes += [note] if note not in self.notes else []
+
+    def _check_app_ini(self, settings: Mapping[str, str]) -> None:
+        """The app's [ini], by each PHP that serves it once. Raises UsageError."""
+        php = self.build(settings)
+        if isinstance(self._app, FolderApp) and self._app.described.ini and php.fpm not in self._app_checked:
+            self._values.check_app(self._app.described.ini, self.parser(settings), php, file=str(self._app.described.file))
+            self._app_checked.add(php.fpm)
 
     def _import(self, selector: str) -> dict[str, str]:
         """The running pool's settings, read once, the files of its extensions found where its PHP
@@ -197,31 +240,6 @@ class SpecReader:
                 raise UsageError(f"{key} cannot be {value!r}", where=where, next_step=hint)
 
 
-def place_of_build(name: str) -> dict[str, str]:
-    """How an arm runs a finished build, by its name, or by its recipe for the newest of that; with
-    `/stock` behind the name: the PHP that it stands beside. Raises UsageError."""
-    place, build = named_build(name.removesuffix(STOCK_OF))
-    return build.stock if name.endswith(STOCK_OF) else settings_of_build(place, build)
-
-
-def settings_of_build(place: Path, build: Build) -> dict[str, str]:
-    """How an arm runs a finished build that lies in `place`."""
-    return settings_of(place, alone=build.alone, ini=build.ini)
-
-
-def without_build(base: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
-    """`base` without what belongs to the finished build that it runs, or to the PHP beside that,
-    where `changes` name another PHP: its extensions and its php.ini would be loaded by that one."""
-    own = base.get("php", "")
-    if not own or changes.get("php", own) == own:
-        return dict(base)
-    for place, build in finished_builds():
-        for mine in (settings_of_build(place, build), build.stock):
-            if mine["php"] == own:
-                return {key: value for key, value in base.items() if mine.get(key) != value}
-    return dict(base)
-
-
 def _refuse_servers(settings: Mapping[str, str], *, where: str) -> None:
     for name in settings:
         if name.partition(".")[0] not in SCRIPT_LAYERS:
@@ -242,10 +260,3 @@ def overlaid(base: Mapping[str, str], changes: Mapping[str, str], variables: Map
     pool = {key.removeprefix("pool."): value for key, value in both.items() if key.startswith("pool.pm")}
     fitting = without_unfit_spares(pool, {key.removeprefix("pool.") for key in changes})
     return {key: value for key, value in both.items() if key.removeprefix("pool.") not in pool.keys() - fitting.keys()}
-
-
-def site_fpm(php: PhpBuild) -> str:
-    """The php-fpm of the site that this one was measured for: the distribution's, where a build's
-    pair stood in for it."""
-    stood_in = any(build.measuring_only and not build.alone and build.like == php.fpm for _, build in finished_builds())
-    return packaged_fpm(series_of(php.version)) if stood_in else php.fpm

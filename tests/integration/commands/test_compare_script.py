@@ -42,13 +42,14 @@ def test_planted_effects_are_found_with_their_sign_and_the_rest_is_journaled(tmp
 
 def test_the_jit_is_proved_in_the_process_and_what_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path) -> None:
     jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=32M"
-    argv: list[str | Path] = ["--script", script(tmp_path, SPIN), "--treatment", jit, "--treatment", "ini.opcache.jit=tracing"]
+    idle = "ini.opcache.enable_cli=0;ini.opcache.memory_consumption=256"
+    argv: list[str | Path] = ["--script", script(tmp_path, SPIN), "--treatment", jit, "--treatment", idle]
     asked = ("--margin", "30%", "--budget", "20s")
     answer = phpdyno("compare", *argv, "--treatment", "ini.opcache.enable_cli=0", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, jit)["kind"] == "improved"
     assert all(proof["proved"] for proof in row(answer, jit)["proofs"])
-    assert "not effective" in row(answer, "ini.opcache.jit=tracing")["reason"]
+    assert "not effective" in row(answer, idle)["reason"]
     assert all(proof["proved"] for proof in row(answer, "ini.opcache.enable_cli=0")["proofs"])
     facts = {record.arm: record.facts for record in records_of(runs) if isinstance(record, Proved)}
     assert (facts["control"].opcache is not None, facts["ini.opcache.enable_cli=0"].opcache) == (True, None)

@@ -223,9 +223,18 @@ def test_what_cannot_be_is_refused_before_anything_starts(argv: tuple[str, ...],
 
 
 def test_a_setting_that_is_not_at_work_is_no_explanation(tmp_path: Path) -> None:
-    answer = phpdyno("explain", "hello", "ini.opcache.jit=tracing", *SHORT, "--runs", tmp_path)
+    answer = phpdyno("explain", "hello", "ini.opcache.enable=0;ini.opcache.memory_consumption=256", *SHORT, "--runs", tmp_path)
     assert answer.returncode == 1
     assert "is not effective" in fault_of(answer.stderr)
+
+
+def test_a_setting_that_the_directory_outdoes_is_no_explanation(tmp_path: Path) -> None:
+    docroot = site(tmp_path / "site")
+    (docroot / ".user.ini").write_text("output_buffering = 0\n")
+    argv = ("--docroot", docroot, "--url", "/", "", "ini.output_buffering=65536")
+    answer = phpdyno("explain", *argv, *SHORT, "--runs", tmp_path / "runs")
+    assert answer.returncode == 1, answer.stdout
+    assert "in /: output_buffering is '0', by .user.ini" in fault_of(answer.stderr)
 
 
 def test_an_arm_that_answers_otherwise_is_no_explanation(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def check_plan_and_secrets(records: list[Record], runs: Path, printed: str) -> N
     assert (settings["pool.pm.max_children"], settings["pool.pm.max_requests"]) == ("1", "5000")  # CPU, one request at a time
     assert settings["web.socket"] == "tcp"
     assert settings["env.DB_PASSWORD"] == settings["pool.php_admin_value[mysqli.default_pw]"] == "live:www2"  # noqa: S105
-    notes = " ".join(record.detail for record in records if isinstance(record, Incident) and record.kind == "not taken over")
+    notes = " ".join(record.detail for record in records if isinstance(record, Incident) and record.kind == "settings")
     for name in ("user", "group", "listen", "access.log", "php_admin_value[error_log]"):
         assert name in notes
     everything = b"".join(path.read_bytes() for path in runs.rglob("*") if path.is_file()) + printed.encode()

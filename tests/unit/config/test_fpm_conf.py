@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.config.fpm_conf import Variables, read_fpm_conf
+from phpdyno.config.fpm_conf import Variables, ini_text, levels_of, read_fpm_conf
 from phpdyno.errors import UsageError
 
 NONE = Variables({})
@@ -131,3 +131,8 @@ def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(UsageError, match="is no plain file"):
         read_fpm_conf(tmp_path / "fifo", prefix=tmp_path, variables=NONE)
+
+
+def test_all_errors_are_fewer_from_php_8_4_on() -> None:
+    of = {version: ini_text("E_ALL & ~E_DEPRECATED", Variables({}, levels=levels_of(version)), where="x") for version in ((8, 3), (8, 4))}
+    assert of == {(8, 3): "24575", (8, 4): "22527"}

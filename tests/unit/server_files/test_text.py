@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phpdyno.errors import UsageError
 from phpdyno.server_files.fastcgi import http_request, nginx_params, request_params
 from phpdyno.server_files.nginx import render_nginx
-from phpdyno.server_files.php import STATUS_PATH, ini_value, render_fpm, render_ini, scan_path
+from phpdyno.server_files.php import STATUS_PATH, as_written, ini_value, render_fpm, render_ini, scan_path
 
 
 def test_plain_values_stay_bare_and_others_are_quoted() -> None:
@@ -169,7 +169,31 @@ def test_nginx_buffers_and_access_log() -> None:
 def test_a_value_of_a_running_pool_is_a_text_whatever_it_looks_like() -> None:
     rendered = render_fpm("/s", {"php_value[a]": "None", "php_value[b]": "on"}, {"php_value[a]"})
     assert "php_value[a] = 'None'\nphp_value[b] = on\n" in rendered
-    assert render_ini({"a": "E_ALL", "b": "E_ALL"}, texts={"a"}) == "a = 'E_ALL'\nb = E_ALL\n"
+    assert render_ini({"a": "off", "b": "off"}, texts={"a"}) == "a = 'off'\nb = off\n"
+
+
+def test_the_value_of_an_arm_is_a_text_even_where_it_could_name_a_constant() -> None:
+    assert render_ini({"a": "E_ALL", "b": "Lax", "c": "UTF-8", "d": "128M"}) == "a = 'E_ALL'\nb = 'Lax'\nc = UTF-8\nd = 128M\n"
+    assert ini_value('"None"') == '"None"', "a quoted keyword is a text"
+    assert ini_value('"a b"') == "'\"a b\"'", "any other quotation marks are part of the value"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("E_ALL & ~E_NOTICE", "E_ALL & ~E_NOTICE"),
+        ("E_ALL", "E_ALL"),
+        ('"a;b"', '"a;b"'),
+        ("${HOME}/x", "${HOME}/x"),
+        ("128M", "128M"),
+        ("On", "On"),
+        ("", "''"),
+        ("a=href,area=href", "'a=href,area=href'"),
+        ("{db_socket}", "{db_socket}"),
+    ],
+)
+def test_php_ini_text_is_left_to_the_parser_of_php(text: str, written: str) -> None:
+    assert as_written(text) == written
 
 
 def test_spare_workers_of_no_number() -> None:

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from phpdyno.model.arm import PhpBuild
 from phpdyno.model.build import Build
-from phpdyno.session import arms, specs
+from phpdyno.session import arms, builds, specs
 from phpdyno.session.arms import make_arms
 from tests.support.made_up.builds import BUILD
 
@@ -18,7 +18,7 @@ VERSIONS = {NEWEST: "8.4.16", "/usr/sbin/php-fpm8.2": "8.2.36", "/cache/pair/php
 
 
 @pytest.fixture(autouse=True)
-def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of two builds, and no PHP that is asked."""
     made: dict[str, tuple[Path, Build]] = {each.name: (tmp_path / each.name, each) for each in (PGO, PAIR)}
 
@@ -28,7 +28,7 @@ def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(specs, "inspect_php", fake_inspect)
     monkeypatch.setattr(specs, "default_fpm", lambda: NEWEST)
-    monkeypatch.setattr(specs, "named_build", made.__getitem__)
+    monkeypatch.setattr(builds, "named_build", made.__getitem__)
     monkeypatch.setattr(arms, "finished_builds", lambda: tuple(made.values()))
 
 

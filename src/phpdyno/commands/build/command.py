@@ -34,8 +34,8 @@ from phpdyno.php_build.workshop import finished_builds, named_build
 from phpdyno.report.terminal_parts import inert
 from phpdyno.report.words import duration
 from phpdyno.servers.placement import ini_options, loading
+from phpdyno.session.builds import settings_of_build
 from phpdyno.session.run_directory import check_place
-from phpdyno.session.specs import settings_of_build
 
 NO_EXTENSIONS = "none"
 

@@ -8,7 +8,7 @@ from phpdyno.errors import UsageError
 from phpdyno.php_build.source.installed import modules_of
 from phpdyno.servers.placement import ini_options, loading
 from phpdyno.servers.programs.php import inspect_php, read_traits
-from phpdyno.session.specs import place_of_build
+from phpdyno.session.builds import place_of_build
 
 CLI_BESIDE = "php"
 """The command-line PHP of a finished build, beside its php-fpm."""

@@ -14,6 +14,7 @@ from phpdyno.drive.driver import in_words
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.driven_instances import driven_instance
+from phpdyno.experiment.common.in_app import PREPENDED, asked_in_app, look_in_app
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SlotReading, measure_slot, service_ns
 from phpdyno.experiment.common.stage import RequestFailed
@@ -27,6 +28,7 @@ from phpdyno.explain.waits.ends import known_ends
 from phpdyno.explain.waits.sampler import CannotSeeWaits, sampling_waits
 from phpdyno.host.processes.memory import MemoryUnreadable
 from phpdyno.host.processes.memory_map import read_map_of
+from phpdyno.knobs.in_app import judged_in_app
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.inside.explained import SectionKey
@@ -108,6 +110,28 @@ def look_at_start(start: FreshStart, looked: Looked) -> None:
         _memory(start, driven_instances, looked, names)
         _database(start, driven_instances, looked, request_s)
         _syscalls(start, driven_instances, looked, request_s)
+        if start.turn == 0:
+            _refuse_outdone(start, driven_instances, looked)
+
+
+def _refuse_outdone(start: FreshStart, driven_instances: Sequence[DrivenInstance], looked: Looked) -> None:
+    """Raises ArmFailed where the app or its directory outdoes what the second arm changes. Asked on
+    instances that are stopped next."""
+    if len(start.arms) < 2:
+        return
+    first, second = start.arms
+    changed = {key: value for key, value in second.settings.items() if first.settings.get(key) != value}
+    names = sorted(asked_in_app(changed))
+    if not names:
+        return
+    facts = [looked.warm[arm.name].facts for arm in start.arms]
+    seen = [
+        look_in_app(driven.instance, start.workload, names, told.ini.get(PREPENDED, ""))
+        for driven, told in zip(driven_instances, facts, strict=True)
+    ]
+    outcomes = judged_in_app(prove(changed, facts[0], facts[1], first.settings), facts[1].ini, seen[0], seen[1])
+    if idle := not_effective(outcomes):
+        raise ArmFailed(second, idle)
 
 
 def _refuse_idle(arms: Sequence[Arm], looked: Looked) -> None:

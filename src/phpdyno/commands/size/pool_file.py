@@ -14,7 +14,8 @@ from phpdyno.commands.size.record import SizeHeader
 from phpdyno.errors import DynoError
 from phpdyno.model.facts import HostFacts
 from phpdyno.servers.programs.finding import told
-from phpdyno.session.specs import Imported, site_fpm
+from phpdyno.session.builds import site_fpm
+from phpdyno.session.specs import Imported
 
 BUNDLE = "bundle"
 

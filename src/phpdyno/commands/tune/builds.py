@@ -10,7 +10,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.build import STOCK_OF, Build
 from phpdyno.php_build.source.installed import why_outdated
 from phpdyno.php_build.workshop import finished_builds
-from phpdyno.session.specs import place_of_build, settings_of_build
+from phpdyno.session.builds import place_of_build, settings_of_build
 from phpdyno.tuning.factors import Candidate
 
 OPTION = "--with-builds"

@@ -12,7 +12,8 @@ from phpdyno.commands.tune.builds import rebuilt_in
 from phpdyno.commands.tune.words import confirmed_words, part_words
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.runs.tune import Confirmed, Found, Goal, PartFound, TunedRatio
-from phpdyno.session.specs import Imported, site_fpm
+from phpdyno.session.builds import site_fpm
+from phpdyno.session.specs import Imported
 
 
 def make_tune_bundle(

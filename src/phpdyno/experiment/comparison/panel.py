@@ -30,6 +30,7 @@ from phpdyno.experiment.comparison.block import (
 from phpdyno.experiment.comparison.budget import Demand, enough_s, least_s, most_requests
 from phpdyno.experiment.comparison.calibration import MOST_ALIVE, Calibration, Calibrator
 from phpdyno.experiment.comparison.findings import Findings
+from phpdyno.experiment.comparison.in_app_proof import InAppProof
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.more_answers import LEAST_S, MoreAnswers
@@ -79,6 +80,7 @@ class PanelRunner:
             panel, log, findings, shared, answer_check=answer_check, loaded=loaded, cores=bench.cores, driven=driven
         )
         self._more_answers = MoreAnswers(self._starter, findings, shared)
+        self._in_app = InAppProof(log, findings)
         self._recent_s: list[float] = []
         self._at_once = MOST_ALIVE
         self.found: Calibration | None = None
@@ -120,6 +122,7 @@ class PanelRunner:
                 # what its requests take.
                 if instance_set.treatments and set(instance_set.treatments) == set(self.open_treatments()):
                     self.found = self._calibrate(instance_set, up_s)
+                    self._in_app.prove(instance_set)
 
     def _calibrate(self, instance_set: InstanceSet, up_s: float) -> Calibration | None:
         """None where it does not fit by a first look at what starts and requests take: another
@@ -288,6 +291,7 @@ class PanelRunner:
             self._recent_s.append(up_s + time.monotonic() - started)
             self._carry_over(instance_set, plan, block, turn)
             self._starter.take_answers(instance_set, block)
+        self._in_app.prove(instance_set)
 
     def _measure(
         self, instance_set: InstanceSet, block: int, pairs: dict[str, int], slot_requests: int, more_seed: int = 0

@@ -14,10 +14,12 @@ from phpdyno.knobs.catalogue.opcache import OPCACHE
 from phpdyno.knobs.catalogue.pool import POOL
 from phpdyno.knobs.catalogue.runtime import RUNTIME
 from phpdyno.knobs.catalogue.web import WEB
-from phpdyno.knobs.domain import TEXT
+from phpdyno.knobs.domain import BOOLEAN, TEXT
+from phpdyno.knobs.hardened import SETTING
 from phpdyno.knobs.knob import Knob
 
 _POOL_INI = re.compile(r"pool\.php_(?:admin_)?(?:value|flag)\[(.+)\]")
+_FLAG = re.compile(r"pool\.php_(?:admin_)?flag\[")
 
 CATALOGUE: dict[str, Knob] = {
     knob.name: structs.replace(knob, by_time=BY_TIME.get(knob.name, ""))
@@ -33,7 +35,8 @@ def knob_for(name: str) -> Knob:
     layer, _, rest = name.partition(".")
     own = pool_ini(name)
     if own:
-        return structs.replace(knob_for(f"ini.{own}"), name=name, apply="reload")
+        knob = structs.replace(knob_for(f"ini.{own}"), name=name, apply="reload")
+        return structs.replace(knob, domain=BOOLEAN) if _FLAG.match(name) else knob
     proofs = {"env": proof.environment, "app": proof.app_setting, "ext": proof.extension_file}
     whole = {
         "php": proof.executable,
@@ -43,6 +46,7 @@ def knob_for(name: str) -> Knob:
         "php.settings_dir": proof.settings_dir,
         "source": proof.commit,
     }
+    whole[f"ini.{SETTING}"] = proof.disabled
     seen = whole.get(name) or (proofs[layer](rest) if layer in proofs else proof.in_force(rest))
     return Knob(name, TEXT, "restart", seen, by_time=BY_TIME.get(name, ""))
 

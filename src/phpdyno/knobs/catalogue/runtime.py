@@ -3,7 +3,7 @@
 from typing import Any
 
 from phpdyno.knobs import proof
-from phpdyno.knobs.domain import SIZE, TEXT, Domain, integer, size_bytes
+from phpdyno.knobs.domain import LEVEL, SIZE, TEXT, Domain, integer, size_bytes
 from phpdyno.knobs.knob import Knob
 from phpdyno.model.facts import HostFacts, WorkerFacts
 
@@ -51,6 +51,14 @@ RUNTIME = (
         promise="little",
         price="up to the value, per worker, while a page is made",
         reference="PHP manual: Output Control, Runtime Configuration",
+    ),
+    _ini(
+        "error_reporting",
+        LEVEL,
+        "what is not reported is not logged either",
+        seen="the worker's error_reporting() is that number",
+        untried="which errors an app has to hear of is its own matter",
+        reference="PHP manual: Error Handling, Runtime Configuration",
     ),
     _ini("memory_limit", SIZE, untried="a limit costs nothing until it is reached", price="what a request may take at most, per worker"),
     Knob(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.config.fpm_conf import GLOBAL, ConfEntry, Variables, read_fpm_conf
+from phpdyno.config.fpm_conf import GLOBAL, ConfEntry, Variables, levels_of, read_fpm_conf
 from phpdyno.config.nearest import suggestion
 from phpdyno.config.spec import LIVE
 from phpdyno.errors import DynoError, UsageError
@@ -106,16 +106,16 @@ def _pools() -> tuple[list[_Pool], list[DynoError]]:
 
 def _pools_of(master: LiveMaster) -> Iterator[_Pool]:
     prefix = [value for letter, value in options_of(master.argv or ()) if letter == "p"]
-    sections = read_fpm_conf(
-        master.config, prefix=Path(prefix[-1]) if prefix else fpm_prefix(master.exe), variables=Variables(master.env, _has_defaults(master))
-    )
+    sections = read_fpm_conf(master.config, prefix=Path(prefix[-1]) if prefix else fpm_prefix(master.exe), variables=_variables(master))
     for name, entries in sections.items():
         if name != GLOBAL:
             yield _Pool(master, name, [_expanded(entry, name) for entry in entries])
 
 
-def _has_defaults(master: LiveMaster) -> bool:
-    return fpm_version(master.exe) >= VARIABLES_WITH_DEFAULTS
+def _variables(master: LiveMaster) -> Variables:
+    """What a php-fpm's own files may name."""
+    version = fpm_version(master.exe)
+    return Variables(master.env, version >= VARIABLES_WITH_DEFAULTS, levels_of(version))
 
 
 def _expanded(entry: ConfEntry, pool: str) -> ConfEntry:
@@ -130,7 +130,7 @@ def _selector(pool: _Pool, pools: Sequence[_Pool]) -> str:
 def _imported(pool: _Pool, selector: str) -> LivePool:
     taken = Taken(selector)
     master = pool.master
-    variables = Variables(master.env, _has_defaults(master))
+    variables = _variables(master)
     taken.settings["php"] = master.exe
     take_command_line(taken, master, variables)
     take_entries(taken, pool.entries, master)

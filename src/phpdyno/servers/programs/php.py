@@ -168,7 +168,15 @@ def inspect_php(
         build_id=read_build_id(Path(fpm)),
         ini_names=tuple(names),
         preload=_preload_in(_files_in(told)),
+        disabled=_value_in(told, "disable_functions"),
+        fence=_value_in(told, "open_basedir"),
     )
+
+
+def _value_in(told: str, name: str) -> str:
+    """A setting in the output of -i, which shows it twice: as it is here, and everywhere."""
+    found = re.search(rf"^{re.escape(name)} => (.*) => \1$", told, re.MULTILINE)
+    return "" if found is None or found[1] == "no value" else found[1]
 
 
 def read_build_id(binary: Path) -> str:

@@ -13,10 +13,11 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.runs.connector import CEILING, ConnectorRow
 from phpdyno.package import PHP_FILES
-from phpdyno.servers.bench import OWN_INI, component_cgroup, component_meter
+from phpdyno.servers.bench import component_cgroup, component_meter
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.facts.meter import Meter, SumMeter
 from phpdyno.servers.instance import ArmFailed
+from phpdyno.servers.own_ini import OWN_INI
 from phpdyno.servers.script import HOST_INI, ScriptInstance, command_line_php, end_side_by_side
 from phpdyno.servers.supervision.child import Child
 from phpdyno.servers.supervision.supervisor import Supervisor

@@ -14,7 +14,7 @@ from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.build import Build, Lesson, Teaching
 from phpdyno.php_build.source import installed
 from phpdyno.php_build.workshop import Workshop, write_build
-from phpdyno.session.specs import place_of_build, without_build
+from phpdyno.session.builds import place_of_build, without_build
 from tests.support.made_up.builds import BUILD
 from tests.unit.php_build.test_workshop import silent
 

@@ -9,7 +9,7 @@ from phpdyno.bundle.manifest import Evidence
 from phpdyno.commands.tune.bundle import evidence, make_tune_bundle
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.tune import Found, TuneRequest
-from phpdyno.session import specs
+from phpdyno.session import builds
 from tests.support.made_up.builds import BUILD
 from tests.support.made_up.sweeps.tunes import BOTH, FOUND, JIT, STAMPS, confirmed, record
 
@@ -52,7 +52,7 @@ def test_what_it_was_judged_by_is_the_goal(tmp_path: Path) -> None:
 def test_a_bundle_is_for_the_php_of_the_site_where_another_binary_stood_in_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pair = "/var/cache/phpdyno/builds/pairs/1a2b/usr/sbin/php-fpm8.2"
     mine = structs.replace(BUILD, like=pair, measuring_only=True)
-    monkeypatch.setattr(specs, "finished_builds", lambda: ((tmp_path, mine),))
+    monkeypatch.setattr(builds, "finished_builds", lambda: ((tmp_path, mine),))
     for fpm, told in ((pair, "/usr/sbin/php-fpm8.2"), ("/opt/php/sbin/php-fpm", "/opt/php/sbin/php-fpm")):
         known = record(FOUND)
         control = structs.replace(known.control, php=structs.replace(known.control.php, fpm=fpm, version="8.2.32"))

@@ -9,11 +9,11 @@ from msgspec import structs
 
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.server_files.php import render_ini
-from phpdyno.servers.bench import OWN_INI
 from phpdyno.servers.live import pool as live_pool
 from phpdyno.servers.live.drift import drift_notes
 from phpdyno.servers.live.masters import LiveMaster, Masters
 from phpdyno.servers.live.pool import LivePool, import_pool, secrets_behind
+from phpdyno.servers.own_ini import OWN_INI
 from phpdyno.servers.programs.extensions import loaded_name
 from phpdyno.servers.programs.php import IniFiles
 
@@ -251,8 +251,9 @@ def test_variables_that_would_act_on_our_own_php_fpm_are_left_out(masters: FakeM
 def test_a_text_that_looks_like_a_keyword_is_asked_for_and_quoted(masters: FakeMasters) -> None:
     pool = imported(masters, 'php_value[a] = "None"\nphp_value[b] = None\nphp_value[c] = "E_ALL"\nphp_value[d] = E_ALL\nphp_value[e] = x')
     values = {key[15:-1]: value for key, value in pool.settings.items() if key.startswith("pool.php")}
-    assert values == {"a": "live:www", "b": "", "c": "live:www", "d": "32767", "e": "x"}
-    assert set(pool.secrets.values()) == {"None", "E_ALL"}
+    assert values == {"a": "live:www", "b": "", "c": "E_ALL", "d": "32767", "e": "x"}
+    assert set(pool.secrets.values()) == {"None"}
+    assert "c = 'E_ALL'\n" in render_ini({"c": values["c"]}), "a bare word in capitals may be a constant, so a text is quoted"
 
 
 def test_a_pool_does_not_preload(masters: FakeMasters) -> None:
