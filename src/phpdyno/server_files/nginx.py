@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from phpdyno.server_files.fastcgi import nginx_params
+from phpdyno.model.workload import Scheme
+from phpdyno.server_files.fastcgi import SPLIT, nginx_params
 
 ACCESS_LOG = "access.log"
 """nginx's own in its directory, where an arm asks for one."""
@@ -14,7 +15,15 @@ MOST_THROUGH_NGINX = 500
 
 
 def render_nginx(
-    *, listen: str, fastcgi: str, docroot: Path, front_controller: str, prefix: Path, marker: str, web: Mapping[str, str]
+    *,
+    listen: str,
+    fastcgi: str,
+    docroot: Path,
+    front_controller: str,
+    prefix: Path,
+    marker: str,
+    web: Mapping[str, str],
+    scheme: Scheme = "http",
 ) -> str:
     """A complete configuration. `listen` is ADDRESS:PORT; `fastcgi` is `unix:/path` or
     ADDRESS:PORT; `prefix` holds nginx's own files.
@@ -24,7 +33,7 @@ def render_nginx(
     one that does not fit is written to a file, with a line in the log.
     """
     temporary = "\n".join(f"    {kind}_temp_path {prefix}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    params = "\n".join(f"            fastcgi_param {name} {value};" for name, value in nginx_params())
+    params = "\n".join(f"            fastcgi_param {name} {value};" for name, value in nginx_params(scheme))
     kept = int(web.get("fastcgi_keepalive", "0"))
     upstream = f"\n    upstream {UPSTREAM} {{ server {fastcgi}; keepalive {kept}; }}" if kept else ""
     return f"""worker_processes {web.get("workers", "1")};
@@ -47,8 +56,11 @@ http {{
         index {front_controller} index.html;
         location = /.phpdyno/{marker} {{ return 204; }}
         location / {{ try_files $uri $uri/ /{front_controller}$is_args$args; }}
-        location ~ \\.php$ {{
-            try_files $uri =404;
+        location ~ \\.php(/|$) {{
+            fastcgi_split_path_info {SPLIT};
+            # try_files resets $fastcgi_path_info, so it is kept before.
+            set $path_info $fastcgi_path_info;
+            try_files $fastcgi_script_name =404;
             fastcgi_pass {UPSTREAM if kept else fastcgi};{_fastcgi_lines(web, kept=bool(kept))}
 {params}
         }}

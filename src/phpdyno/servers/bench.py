@@ -284,6 +284,7 @@ class Bench:
                 prefix=prefix,
                 marker=instance.marker,
                 web=instance.arm.layer("web"),
+                scheme=app.workload.scheme,
             )
         )
         name = f"web{instance.number}"
