@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from phpdyno.knobs.domain import size_bytes
 from phpdyno.model.workload import Scheme
 from phpdyno.server_files.fastcgi import SPLIT, nginx_params
 
 ACCESS_LOG = "access.log"
 """nginx's own in its directory, where an arm asks for one."""
 UPSTREAM = "phpdyno"
+BUFFER_DIRECTIVES = ("fastcgi_buffers", "fastcgi_buffer_size")
+_PAGE = "4k"
+"""nginx's default for each buffer: a page of memory, of 4 KiB on what we know."""
 CONNECTIONS = 1024
 MOST_THROUGH_NGINX = 500
 """Each request in flight takes two of nginx's connections: its client's and php-fpm's."""
@@ -80,8 +84,43 @@ def _fastcgi_lines(web: Mapping[str, str], *, kept: bool) -> str:
     """Lines for the location of PHP, each after a line break; none where the arm says nothing of
     it."""
     lines = ["fastcgi_keep_conn on;"] if kept else []
-    lines += [f"{name} {web[name].strip()};" for name in ("fastcgi_buffers", "fastcgi_buffer_size") if name in web]
+    lines += [f"{name} {value};" for name, value in fitting_buffers(web).items()]
     return "".join(f"\n            {line}" for line in lines)
+
+
+def fitting_buffers(web: Mapping[str, str]) -> dict[str, str]:
+    """The directives for buffers that an arm asks for, and those without which nginx would not
+    start with them.
+
+    nginx wants room for the busy ones, twice the larger of the first buffer and one of the others
+    by default, in all of them but one. Where the arm says nothing of the others there are more of
+    them; where it does, fewer are busy, as long as that is possible.
+    """
+    asked = {name: web[name].strip() for name in BUFFER_DIRECTIVES if name in web}
+    first = size_bytes(asked.get("fastcgi_buffer_size", _PAGE)) or 0
+    count, one = _buffers(asked.get("fastcgi_buffers", f"8 {_PAGE}"))
+    larger, room = max(first, one), (count - 1) * one
+    if 2 * larger <= room:
+        return asked
+    if "fastcgi_buffers" in asked and larger <= room:
+        return {**asked, "fastcgi_busy_buffers_size": str(room)}
+    return {**asked, "fastcgi_buffers": f"{-(-2 * larger // one) + 1} {_kib(one)}"}
+
+
+def added_buffers(web: Mapping[str, str]) -> str:
+    """What nginx is given besides what an arm asks for, so that it starts; '' for nothing."""
+    more = {name: value for name, value in fitting_buffers(web).items() if web.get(name, "").strip() != value}
+    return ", ".join(f"{name} {value}" for name, value in more.items())
+
+
+def _buffers(value: str) -> tuple[int, int]:
+    """Number and bytes of nginx's `NUMBER SIZE`."""
+    count, _, size = value.partition(" ")
+    return int(count), size_bytes(size.strip()) or 0
+
+
+def _kib(size: int) -> str:
+    return f"{size >> 10}k" if size % 1024 == 0 else str(size)
 
 
 def _quoted(path: Path) -> str:

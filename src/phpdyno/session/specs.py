@@ -20,6 +20,7 @@ from phpdyno.model.build import STOCK_OF, Build, series_of
 from phpdyno.php_build.compile.dropin import settings_of
 from phpdyno.php_build.package.naming import packaged_fpm
 from phpdyno.php_build.workshop import finished_builds, named_build
+from phpdyno.server_files.nginx import BUFFER_DIRECTIVES, added_buffers
 from phpdyno.server_files.php import SPARES, without_unfit_spares
 from phpdyno.servers.host_settings import refuse_host_settings
 from phpdyno.servers.live.drift import drift_notes
@@ -142,8 +143,17 @@ class SpecReader:
         """An arm of these settings."""
         self._note_preload(self.build(settings).preload if PRELOADED not in settings else "")
         check_together(settings, where=name)
+        self._note_buffers(settings)
         php = structs.replace(self.build(settings), extensions=extension_digests(settings))
         return Arm(name, php, settings, changed)
+
+    def _note_buffers(self, settings: Mapping[str, str]) -> None:
+        """Say once what nginx is given besides, so that it starts with buffers of these sizes."""
+        web = {key.removeprefix("web."): value for key, value in settings.items() if key.startswith("web.")}
+        if more := added_buffers(web):
+            asked = "; ".join(f"web.{name}={web[name]}" for name in BUFFER_DIRECTIVES if name in web)
+            note = f"{asked}: nginx is given {more} as well, since it would not start without"
+            self.notes += [note] if note not in self.notes else []
 
     def _import(self, selector: str) -> dict[str, str]:
         """The running pool's settings, read once, the files of its extensions found where its PHP

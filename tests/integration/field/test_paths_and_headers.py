@@ -20,7 +20,11 @@ def test_a_script_with_something_behind_its_name_is_what_is_measured(tmp_path: P
         *("compare", "--docroot", site, *urls, "--aa", *FEWEST, "--budget", "20s", "--transport", transport, "--runs", tmp_path)
     )
     assert answer.returncode == 0, answer.stderr
-    told = [{each.path: (each.status, each.body_bytes) for each in record.targets} for record in records_of(tmp_path) if isinstance(record, Answers)]
+    told = [
+        {each.path: (each.status, each.body_bytes) for each in record.targets}
+        for record in records_of(tmp_path)
+        if isinstance(record, Answers)
+    ]
     assert told
     assert all(each == {"/tools/report.php/2026/q3": (200, 3881), "/index.php/catalog/7": (200, 31)} for each in told)
 
@@ -42,7 +46,10 @@ def test_headers_that_nginx_does_not_take_are_told_in_its_words_with_the_setting
     assert "PHP crashed" not in fault
 
 
-@pytest.mark.parametrize("settings", ["web.fastcgi_buffer_size=32k", "web.fastcgi_buffer_size=32k;web.fastcgi_buffers=16 32k", "web.fastcgi_buffer_size=128k"])
+@pytest.mark.parametrize(
+    "settings",
+    ["web.fastcgi_buffer_size=32k", "web.fastcgi_buffer_size=32k;web.fastcgi_buffers=16 32k", "web.fastcgi_buffer_size=128k"],
+)
 def test_with_the_setting_it_is_measured(tmp_path: Path, settings: str) -> None:
     site = FIELD_CASES / "08-large-response-headers" / "site"
     answer = phpdyno("compare", "--docroot", site, "--control", settings, "--aa", *FEWEST, "--budget", "20s", "--runs", tmp_path)

@@ -24,7 +24,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Target, Workload
 from phpdyno.servers.bench import Bench
-from phpdyno.servers.instance import WEB_FAULT
+from phpdyno.servers.web_words import web_fault
 from phpdyno.session.app_servers import serving
 from phpdyno.session.reach_pass import watch_app
 
@@ -129,5 +129,5 @@ def _explained(driven: DrivenInstance, said: str) -> str:
     """What of that which the servers `said` to one target explains why it fails; '' when nothing
     does."""
     fatal = [line.strip('"') for line in _SAID.findall(said) if "error:" in line]
-    refused = WEB_FAULT.findall(said)
-    return driven.instance.crashes() or driven.instance.broken() or (fatal[-1] if fatal else f"nginx: {refused[-1]}" if refused else "")
+    refused = web_fault(said, driven.instance.arm.layer("web"))
+    return driven.instance.crashes() or driven.instance.broken() or (fatal[-1] if fatal else refused)
