@@ -70,7 +70,8 @@ class FolderApp:
     @property
     def workload(self) -> Workload:
         """The file's targets."""
-        return Workload(self.described.targets, self.described.host)
+        described = self.described
+        return Workload(described.targets, described.host, described.scheme, described.forwarded, described.accept_encoding)
 
     @property
     def settings(self) -> dict[str, AppSetting]:
@@ -290,6 +291,7 @@ def _version(described: AppFile, files: str, seed: str) -> str:
         "services": [repr(service) for service in described.services],
         "prepare": described.prepare,
         # An app without these has the version that it had before there were any.
+        **({"scheme": described.scheme, "forwarded": described.forwarded} if described.scheme != "http" else {}),
         **({"exclude": described.exclude} if described.exclude else {}),
         **({"network": sorted(map(str, described.network))} if described.network else {}),
         "ini": described.ini,

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.knobs.catalogue import pool_ini
+from phpdyno.knobs.domain import FALSE
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
+from phpdyno.model.workload import BROWSER_ENCODING, Workload
 from phpdyno.server_files.apache import is_apache
 from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
 from phpdyno.servers.apache import require_apache
@@ -31,6 +34,25 @@ def check_nginx(transport: Transport, in_flight: int) -> None:
     if transport == "http" and in_flight > MOST_THROUGH_NGINX:
         said = f"{in_flight} requests in flight are over {MOST_THROUGH_NGINX}, which our nginx serves at once"
         raise UsageError(said, next_step="ask for fewer, or measure with --transport fastcgi")
+
+
+ACTS_ON_REQUESTS = frozenset({"zlib.output_compression", "brotli.output_compression", "zstd.output_compression"})
+"""Settings of PHP that do nothing for a request that takes no compressed answer."""
+
+
+def refuse_unasked(arms: Sequence[Arm], workload: Workload) -> None:
+    """Raise UsageError for a treatment that only acts on what a request says of compression, where
+    no request says a word."""
+    if workload.accept_encoding or any(name.lower() == "accept-encoding" for target in workload.targets for name in target.headers):
+        return
+    for arm in arms:
+        for key, value in arm.changed.items():
+            if (pool_ini(key) or key.removeprefix("ini.")) in ACTS_ON_REQUESTS and value.strip().lower() not in FALSE:
+                raise UsageError(
+                    f"{key} acts on what a request says of compression, and these requests say nothing: it would change nothing",
+                    where=arm.name,
+                    next_step=f"ask as a browser does, with --accept-encoding '{BROWSER_ENCODING}'",
+                )
 
 
 def loaded_concurrency() -> int:

@@ -10,6 +10,7 @@ from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import require_valid
 from phpdyno.answers.mask import learn
+from phpdyno.answers.php_messages import php_messages
 from phpdyno.apps.source import App
 from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.drive.driver import Response
@@ -103,9 +104,13 @@ def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, 
         time_ms=statistics.median(time_ms for _, time_ms, _ in warm),
         php_ms=statistics.median(cpu_ms for _, _, cpu_ms in warm),
         moving=moving,
-        warnings=tuple(dict.fromkeys(line.strip('"') for line in _SAID.findall(said)))[:MOST_WARNINGS],
+        warnings=tuple(dict.fromkeys([*(line.strip('"') for line in _SAID.findall(said)), *_in_page(last)]))[:MOST_WARNINGS],
         problem=problem,
     )
+
+
+def _in_page(response: Response) -> list[str]:
+    return [f"in the page: {message}" for message in php_messages(answer_of(response).body)]
 
 
 def _compared(target: Target, answers: list[Answer]) -> tuple[str, float | None]:

@@ -52,7 +52,7 @@ class Runner:
                 panel,
                 workload=plan.workload,
                 transport=plan.transport,
-                lengths=self.answer_check.lengths,
+                lengths=self.answer_check.lengths_of(instance.arm.name),
                 keep_conn=plan.keep_conn,
             )
 
