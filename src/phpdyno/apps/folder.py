@@ -19,13 +19,17 @@ from phpdyno.apps.files.rights import copy_linked, copy_named, named_file, place
 from phpdyno.apps.files.standing import FilesLeftOut, is_large, stand_tree
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
+from phpdyno.config.nginx_conf import read_nginx
 from phpdyno.config.services import check_dumps
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.sockets.network import NO_BOTTLE
 from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import AppSetting, PreparedApp
+from phpdyno.model.nginx import NginxSite
 from phpdyno.model.workload import Target, Workload
 from phpdyno.package import APP_FILES
+from phpdyno.server_files.fastcgi import server_name
+from phpdyno.server_files.nginx_site import fit, text_of
 from phpdyno.server_files.php import render_ini, scan_path
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -56,6 +60,7 @@ class FolderApp:
         if described.sql is not None and not described.sql.is_file():
             raise UsageError("there is no such SQL dump", where=f"{file}: sql {described.sql}", next_step="write it relative to the file")
         check_dumps(described.services, file)
+        self.site = _site_of(described)
         front = described.docroot / described.front_controller
         if described.front_controller != "index.php" and not front.is_file():
             raise UsageError(
@@ -139,7 +144,7 @@ class FolderApp:
             datadir=datadir,
             ini=ini,
             env=env,
-            version=_version(described, tree.files, seed),
+            version=_version(described, tree.files, seed, self.site),
             settings=described.settings,
             root=root,
             original=self.original,
@@ -151,6 +156,7 @@ class FolderApp:
             linked=tree.linked,
             services=services,
             peers=described.network,
+            site=self.site,
         )
 
     def _show_named(self, supervisor: Supervisor) -> None:
@@ -279,7 +285,21 @@ def _is_ours(entry: Path, logs: Path) -> bool:
         return False
 
 
-def _version(described: AppFile, files: str, seed: str) -> str:
+def _site_of(described: AppFile) -> NginxSite | None:
+    """The app's own server block. Raises UsageError."""
+    if described.nginx is None:
+        return None
+    if described.author:
+        raise UsageError(
+            "as root, no server block is read on the word of another account",
+            where=f"{described.file}: nginx",
+            next_step="give the app.toml to root, or run phpdyno as its owner",
+        )
+    tree = read_nginx(described.nginx)
+    return fit(tree, str(described.nginx), root=described.root, docroot=described.docroot, host=server_name(described.host))
+
+
+def _version(described: AppFile, files: str, seed: str, site: NginxSite | None = None) -> str:
     """16 hexadecimal digits that change with whatever of the app can change a measurement: `files`
     as they were copied, the database that the dump filled (`seed` names it by its content), and the
     settings of the app.toml."""
@@ -292,6 +312,7 @@ def _version(described: AppFile, files: str, seed: str) -> str:
         "prepare": described.prepare,
         # An app without these has the version that it had before there were any.
         **({"scheme": described.scheme, "forwarded": described.forwarded} if described.scheme != "http" else {}),
+        **({"nginx": [text_of(site.http), text_of(site.server)]} if site else {}),
         **({"exclude": described.exclude} if described.exclude else {}),
         **({"network": sorted(map(str, described.network))} if described.network else {}),
         "ini": described.ini,

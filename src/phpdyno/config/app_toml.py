@@ -55,7 +55,7 @@ class AppFile(Struct, frozen=True):
     change as `app.NAME`; `services` stand at production's addresses of them. `network` are peers of
     the host's network that it may reach. `author` is the account whose word the file is where we
     are root and that account is not: what it names is read with its rights. `scheme`, `forwarded`
-    and `accept_encoding` are as a Workload has them.
+    and `accept_encoding` are as a Workload has them. `nginx` holds its server block.
     """
 
     file: Path
@@ -78,6 +78,7 @@ class AppFile(Struct, frozen=True):
     scheme: Scheme = "http"
     forwarded: bool = False
     accept_encoding: str = BROWSER_ENCODING
+    nginx: Path | None = None
 
 
 class _RawSetting(Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,6 +106,7 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     scheme: Scheme | None = None
     forwarded_proto: bool = False
     accept_encoding: str = BROWSER_ENCODING
+    nginx: str | None = None
 
 
 def load_app_toml(path: Path) -> AppFile:
@@ -136,6 +138,7 @@ def load_app_toml(path: Path) -> AppFile:
         host=host,
         scheme=raw.scheme or scheme or "http",
         forwarded=raw.forwarded_proto,
+        nginx=absolute(path.parent, raw.nginx, where=f"{path}: nginx") if raw.nginx is not None else None,
         accept_encoding=check_accept_encoding(raw.accept_encoding, where=f"{path}: accept_encoding"),
         sql=absolute(path.parent, raw.sql, where=f"{path}: sql") if raw.sql is not None else None,
         database=(raw.database or DEFAULT_DATABASE) if has_database else None,

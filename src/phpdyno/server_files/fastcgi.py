@@ -17,8 +17,8 @@ FORM = "application/x-www-form-urlencoded"
 SPLIT = r"^(.+?\.php)(/.*)$"
 """What Debian's nginx takes for a script with something behind its name (PATH_INFO)."""
 _SPLIT = re.compile(SPLIT, re.DOTALL)
-_CLIENT_PORT = "50000"
-_PORTS: Mapping[Scheme, str] = MappingProxyType({"http": "80", "https": "443"})
+CLIENT_PORT = "50000"
+PORTS: Mapping[Scheme, str] = MappingProxyType({"http": "80", "https": "443"})
 
 _PARAMS = (
     ("GATEWAY_INTERFACE", "CGI/1.1"),
@@ -27,7 +27,7 @@ _PARAMS = (
     ("SERVER_NAME", "$host"),
     ("SERVER_ADDR", "127.0.0.1"),
     ("REMOTE_ADDR", "127.0.0.1"),
-    ("REMOTE_PORT", _CLIENT_PORT),
+    ("REMOTE_PORT", CLIENT_PORT),
     ("REMOTE_USER", "$remote_user"),
     ("REQUEST_METHOD", "$request_method"),
     ("REQUEST_URI", "$request_uri"),
@@ -50,7 +50,7 @@ def nginx_params(scheme: Scheme = "http") -> tuple[tuple[str, str], ...]:
     and must not show in its links.
     """
     secure = (("HTTPS", "on"),) if scheme == "https" else ()
-    return (*_PARAMS, ("SERVER_PORT", _PORTS[scheme]), ("REQUEST_SCHEME", scheme), *secure)
+    return (*_PARAMS, ("SERVER_PORT", PORTS[scheme]), ("REQUEST_SCHEME", scheme), *secure)
 
 
 def split_path_info(uri: str) -> tuple[str, str]:

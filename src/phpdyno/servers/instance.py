@@ -18,7 +18,7 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.server_files.fastcgi import http_request
-from phpdyno.server_files.nginx import ACCESS_LOG
+from phpdyno.server_files.nginx import ACCESS_LOG, MARKED
 from phpdyno.servers.facts.meter import Meter, await_idle
 from phpdyno.servers.facts.pool_memory import read_own_kib
 from phpdyno.servers.facts.server import server_facts
@@ -143,7 +143,7 @@ class Instance:
         return concurrency > 0
 
     def _nginx_answers(self) -> bool:
-        request = http_request(path=f"/.phpdyno/{self.marker}", host="localhost")
+        request = http_request(path=f"/.phpdyno/{self.marker}", host=f"{self.marker}{MARKED}")
         engine = Engine(self.http, [Target.http(request, status=204)], keep_alive=False, response_timeout_ns=READY_PROBE_NS)
         return OUTCOMES[engine.fetch(0).outcome] == "ok"
 
