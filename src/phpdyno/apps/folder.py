@@ -16,10 +16,10 @@ from phpdyno.apps.data.services import kept_as_left, prepare_services, start_ser
 from phpdyno.apps.files.copies import copy_without, give_to_service, make_empty, require_room_for, tree_digest
 from phpdyno.apps.files.links import mend_links
 from phpdyno.apps.files.rights import copy_linked, copy_named, named_file, place_and_reader
+from phpdyno.apps.files.site import site_of
 from phpdyno.apps.files.standing import FilesLeftOut, is_large, stand_tree
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
-from phpdyno.config.nginx_conf import read_nginx
 from phpdyno.config.services import check_dumps
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.sockets.network import NO_BOTTLE
@@ -28,8 +28,7 @@ from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.nginx import NginxSite
 from phpdyno.model.workload import Target, Workload
 from phpdyno.package import APP_FILES
-from phpdyno.server_files.fastcgi import server_name
-from phpdyno.server_files.nginx_site import fit, text_of
+from phpdyno.server_files.nginx_site import text_of
 from phpdyno.server_files.php import render_ini, scan_path
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -60,7 +59,7 @@ class FolderApp:
         if described.sql is not None and not described.sql.is_file():
             raise UsageError("there is no such SQL dump", where=f"{file}: sql {described.sql}", next_step="write it relative to the file")
         check_dumps(described.services, file)
-        self.site = _site_of(described)
+        self.site = site_of(described)
         front = described.docroot / described.front_controller
         if described.front_controller != "index.php" and not front.is_file():
             raise UsageError(
@@ -283,20 +282,6 @@ def _is_ours(entry: Path, logs: Path) -> bool:
     except (OSError, RuntimeError):
         # A link to itself, or a directory that we may not enter: a run of ours is neither.
         return False
-
-
-def _site_of(described: AppFile) -> NginxSite | None:
-    """The app's own server block. Raises UsageError."""
-    if described.nginx is None:
-        return None
-    if described.author:
-        raise UsageError(
-            "as root, no server block is read on the word of another account",
-            where=f"{described.file}: nginx",
-            next_step="give the app.toml to root, or run phpdyno as its owner",
-        )
-    tree = read_nginx(described.nginx)
-    return fit(tree, str(described.nginx), root=described.root, docroot=described.docroot, host=server_name(described.host))
 
 
 def _version(described: AppFile, files: str, seed: str, site: NginxSite | None = None) -> str:

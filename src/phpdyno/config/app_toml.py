@@ -23,6 +23,8 @@ from phpdyno.model.workload import BROWSER_ENCODING, Scheme, Target
 FILE_NAME = "app.toml"
 DB_SOCKET = "{db_socket}"
 DEFAULT_DATABASE = "app"
+LIVE_NGINX = "live"
+"""In the place of a file: the server block of the running nginx."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DATABASE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FRONT = re.compile(r"[A-Za-z0-9._/-]+")
@@ -55,7 +57,8 @@ class AppFile(Struct, frozen=True):
     change as `app.NAME`; `services` stand at production's addresses of them. `network` are peers of
     the host's network that it may reach. `author` is the account whose word the file is where we
     are root and that account is not: what it names is read with its rights. `scheme`, `forwarded`
-    and `accept_encoding` are as a Workload has them. `nginx` holds its server block.
+    and `accept_encoding` are as a Workload has them. `nginx` is the file of its server block,
+    `live[:POOL]` for that of the running nginx before a running pool, '' for none.
     """
 
     file: Path
@@ -78,7 +81,7 @@ class AppFile(Struct, frozen=True):
     scheme: Scheme = "http"
     forwarded: bool = False
     accept_encoding: str = BROWSER_ENCODING
-    nginx: Path | None = None
+    nginx: str = ""
 
 
 class _RawSetting(Struct, frozen=True, forbid_unknown_fields=True):
@@ -138,7 +141,7 @@ def load_app_toml(path: Path) -> AppFile:
         host=host,
         scheme=raw.scheme or scheme or "http",
         forwarded=raw.forwarded_proto,
-        nginx=absolute(path.parent, raw.nginx, where=f"{path}: nginx") if raw.nginx is not None else None,
+        nginx=nginx_source(raw.nginx or "", path.parent, where=f"{path}: nginx"),
         accept_encoding=check_accept_encoding(raw.accept_encoding, where=f"{path}: accept_encoding"),
         sql=absolute(path.parent, raw.sql, where=f"{path}: sql") if raw.sql is not None else None,
         database=(raw.database or DEFAULT_DATABASE) if has_database else None,
@@ -195,6 +198,14 @@ def parse_host(text: str, *, where: str) -> tuple[str, Scheme | None]:
             scheme, text = each, text[len(each) + 3 :].removesuffix("/")
     check_host(text, where=where)
     return text, scheme
+
+
+def nginx_source(text: str, base: Path, *, where: str) -> str:
+    """`live`, `live:POOL`, or the absolute path of a file with a server block; '' for none. Raises
+    UsageError."""
+    if not text or text == LIVE_NGINX or text.startswith(f"{LIVE_NGINX}:"):
+        return text
+    return str(absolute(base, text, where=where))
 
 
 def check_accept_encoding(text: str, *, where: str) -> str:

@@ -51,7 +51,8 @@ class AppSource(Struct, frozen=True):
     `requests` is the access log or workload file that the plan's workload was made of; '' when it
     is the app's own. `network` are the peers that the command line let through. `host` is how it is
     to be asked ('' as it says itself; `https://NAME` as if over TLS), `accept_encoding` what its
-    requests say that they take (None: as the app has it).
+    requests say that they take (None: as the app has it), `nginx` the server block that stands in
+    for the app's own.
     """
 
     reference: str = ""
@@ -62,6 +63,7 @@ class AppSource(Struct, frozen=True):
     network: tuple[str, ...] = ()
     host: str = ""
     accept_encoding: str | None = None
+    nginx: str = ""
 
 
 class AppRequest(Struct, frozen=True):

@@ -47,10 +47,11 @@ _LEFT_OUT = {
 _UNKNOWN = "our nginx does not know it"
 
 
-def fit(tree: Sequence[Directive], file: str, *, root: Path, docroot: Path, host: str) -> NginxSite:
-    """The site of a configuration for an app in `root`. Raises UsageError where it holds no server
+def fit(tree: Sequence[Directive], file: str, *, root: Path, docroot: Path, host: str, pool: str = "") -> NginxSite:
+    """The site of a configuration for an app in `root`; `pool` is the address of the only php-fpm
+    that counts, as the load core takes it, '' for any. Raises UsageError where it holds no server
     block that passes requests to PHP, or several of which none is the host's."""
-    server = _server(tree, file, docroot, host)
+    server = _server(tree, file, docroot, host, pool)
     notes = _Notes()
     own = next((each.args[0] for each in server.block or () if each.name == "root" and each.args), "")
     places = _Places(own, root, docroot)
@@ -114,26 +115,48 @@ def _own_variable(match: re.Match[str]) -> str:
     return f"${{{name}}}" if braces else f"${name}"
 
 
-def _server(tree: Sequence[Directive], file: str, docroot: Path, host: str) -> Directive:
+def serving(tree: Sequence[Directive], pool: str) -> list[Directive]:
+    """The server blocks that pass requests to PHP, to the one at the address `pool` ('': any)."""
     servers = [each for each in blocks(tree, "server") if each.block is not None]
     if not servers and any(each.name == "location" for each in tree):
         servers = [Directive("server", (), tuple(tree))]
-    serving = [each for each in servers if any(blocks(each.block or (), "fastcgi_pass"))]
-    if not serving:
-        raise UsageError("no server block passes requests to PHP (fastcgi_pass)", where=file, next_step="name the file of the app's site")
-    if len(serving) == 1:
-        return serving[0]
+    return [each for each in servers if any(_leads_to(one, pool, tree) for one in blocks(each.block or (), "fastcgi_pass"))]
+
+
+def _server(tree: Sequence[Directive], file: str, docroot: Path, host: str, pool: str) -> Directive:
+    found = serving(tree, pool)
+    if not found:
+        to = f"the pool at {pool}" if pool else "PHP"
+        raise UsageError(f"no server block passes requests to {to} (fastcgi_pass)", where=file, next_step="name the file of the app's site")
+    if len(found) == 1:
+        return found[0]
     for fits in (
-        [each for each in serving if host in _words(each, "server_name")],
-        [each for each in serving if str(docroot) in _words(each, "root")],
+        [each for each in found if host in _words(each, "server_name")],
+        [each for each in found if str(docroot) in _words(each, "root")],
     ):
         if fits:
             # Plain http and https of one site are often two blocks.
             return next((each for each in fits if any("443" in word for word in _words(each, "listen"))), fits[0])
-    known = ", ".join(" ".join(_words(each, "server_name")) or "(no name)" for each in serving)
-    raise UsageError(
-        f"{len(serving)} server blocks pass requests to PHP: {known}", where=file, next_step='set host = "NAME" to one of them'
-    )
+    known = ", ".join(" ".join(_words(each, "server_name")) or "(no name)" for each in found)
+    raise UsageError(f"{len(found)} server blocks pass requests to PHP: {known}", where=file, next_step='set host = "NAME" to one of them')
+
+
+def _leads_to(passes: Directive, pool: str, tree: Sequence[Directive]) -> bool:
+    """Whether a fastcgi_pass leads to a pool, also by the name of an upstream; '' for any pool."""
+    if not pool:
+        return True
+    name = passes.args[0] if passes.args else ""
+    upstream = next((each for each in blocks(tree, "upstream") if each.args == (name,)), None)
+    names = [each.args[0] for each in upstream.block or () if each.name == "server" and each.args] if upstream else [name]
+    return any(_address(each) == pool for each in names)
+
+
+def _address(name: str) -> str:
+    """nginx's `unix:/path`, `HOST:PORT` or `HOST` as the load core takes an address."""
+    if name.startswith("unix:"):
+        return name
+    host, _, port = name.replace("localhost", "127.0.0.1").rpartition(":") if ":" in name else (name, "", "")
+    return f"tcp:{host}:{port or 9000}"
 
 
 def _words(server: Directive, name: str) -> list[str]:

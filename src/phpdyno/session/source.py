@@ -42,7 +42,7 @@ def open_source(source: AppSource, control: Arm | None = None) -> App:
     if source.script and control is not None:
         return ScriptApp(Path(source.script), control)
     app = open_app(source.reference or None, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
-    return asked_as(app, host=source.host, accept_encoding=source.accept_encoding)
+    return asked_as(app, host=source.host, accept_encoding=source.accept_encoding, nginx=source.nginx)
 
 
 def workload_for(own: Workload | None, apps: Workload) -> Workload:

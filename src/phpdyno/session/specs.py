@@ -24,6 +24,7 @@ from phpdyno.server_files.nginx import BUFFER_DIRECTIVES, added_buffers
 from phpdyno.server_files.php import SPARES, without_unfit_spares
 from phpdyno.servers.host_settings import refuse_host_settings
 from phpdyno.servers.live.drift import drift_notes
+from phpdyno.servers.live.nginx import site_before
 from phpdyno.servers.live.pool import LivePool, import_pool
 from phpdyno.servers.placement import ini_options, loading
 from phpdyno.servers.programs.extensions import extension_digests
@@ -147,6 +148,13 @@ class SpecReader:
         php = structs.replace(self.build(settings), extensions=extension_digests(settings))
         return Arm(name, php, settings, changed)
 
+    def _offer_site(self, pool: LivePool) -> None:
+        """Say where the running nginx has a server block for the pool, and how to have it here."""
+        if isinstance(self._app, FolderApp) and self._app.site is None and (place := site_before(pool.address)):
+            self.notes.append(
+                f"nginx has a server block of its own before {pool.selector} ({place}); to be served by it: --nginx live:{pool.selector}"
+            )
+
     def _note_buffers(self, settings: Mapping[str, str]) -> None:
         """Say once what nginx is given besides, so that it starts with buffers of these sizes."""
         web = {key.removeprefix("web."): value for key, value in settings.items() if key.startswith("web.")}
@@ -162,6 +170,7 @@ class SpecReader:
         if first:
             self._pools[selector] = self._without_fixed(import_pool(selector))
             self.notes += self._pools[selector].in_words()
+            self._offer_site(self._pools[selector])
         settings = dict(self._pools[selector].settings)
         options, scan_dir = ini_options(settings)
         files = ini_files(settings["php"], options, scan_dir)

@@ -55,6 +55,11 @@ class RequestOptions:
         Parameter(show_default=False, help="what requests say of compression; default: as a browser, 'gzip, deflate, br'; none: nothing"),
     ] = None
 
+    nginx: Annotated[
+        str | None,
+        Parameter(show_default=False, help="a file with the server block to serve by; live[:POOL]: of your own nginx, before that pool"),
+    ] = None
+
     @property
     def given(self) -> str:
         """The first option that was given of those that say what is asked, as it is typed; ''
@@ -73,7 +78,7 @@ class RequestOptions:
 
 
 NO_REQUESTS = RequestOptions()
-HOW = frozenset({"host", "accept_encoding"})
+HOW = frozenset({"host", "accept_encoding", "nginx"})
 """Those that say how is asked, not what."""
 
 

@@ -14,6 +14,7 @@ from phpdyno.access_log.tally import DEFAULT_TARGETS, read_access_log
 from phpdyno.access_log.words import summary_text
 from phpdyno.commands.common.live import print_line
 from phpdyno.commands.common.options import RequestOptions
+from phpdyno.config.app_toml import nginx_source
 from phpdyno.config.values import absolute
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.errors import UsageError
@@ -46,7 +47,13 @@ def asked_source(source: AppSource, options: RequestOptions, own: OwnRequests) -
     """The source with the file of the requests, and with how they are to be asked: a host that was
     named, else https where the file says so."""
     https = f"https://{own.workload.host}" if own.workload is not None and own.workload.scheme == "https" else ""
-    return structs.replace(source, requests=own.file, host=options.host or https, accept_encoding=options.accept_encoding)
+    return structs.replace(
+        source,
+        requests=own.file,
+        host=options.host or https,
+        accept_encoding=options.accept_encoding,
+        nginx=nginx_source(options.nginx or "", Path.cwd(), where="--nginx"),
+    )
 
 
 def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
