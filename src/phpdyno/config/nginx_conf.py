@@ -36,8 +36,6 @@ def _file(path: Path, base: Path, stack: tuple[Path, ...]) -> Iterator[Directive
         parsed = crossplane.parse(str(path), single=True, check_ctx=False, check_args=False)
     except OSError as error:
         raise _unreadable(path, error) from error
-    except UnicodeDecodeError as error:
-        raise UsageError("it is not UTF-8 text", where=str(path)) from error
     for fault in parsed["errors"]:
         where = f"{path}:{fault['line']}" if fault["line"] else str(path)
         raise UsageError(f"nginx's configuration cannot be read: {_plain(fault['error'], path)}", where=where)

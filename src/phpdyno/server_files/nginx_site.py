@@ -190,8 +190,8 @@ def _fitting(directives: Sequence[Directive], notes: _Notes, places: _Places) ->
 def _container(each: Directive, notes: _Notes, places: _Places) -> Directive:
     leads = next((one for one in each.block or () if _leads_elsewhere(one.name)), None)
     if leads is not None and each.name == "location":
-        where = " ".join(each.args)
-        notes.others[f"location {where} answers 502: {leads.name} {' '.join(leads.args)[:60]} leads elsewhere".replace("  ", " ")] = None
+        to = "" if "_by_lua" in leads.name else " " + " ".join(leads.args)[:60]
+        notes.others[f"location {' '.join(each.args)} answers 502: {leads.name}{to} leads elsewhere"] = None
         return structs.replace(each, block=(Directive("return", ("502",)),))
     args = each.args if each.name == "location" else tuple(places.put(arg) for arg in each.args)
     return structs.replace(each, args=args, block=tuple(_fitting(each.block or (), notes, places)))
