@@ -24,12 +24,15 @@ BARE = RAW.compress(PAGE) + RAW.flush()
         (("deflate",), BARE),
         (("gzip", "deflate"), zlib.compress(gzip.compress(PAGE))),
     ],
+    ids=("plain", "gzip", "gzip in parts", "zlib", "bare", "both"),
 )
 def test_a_body_is_decoded(codings: tuple[str, ...], body: bytes) -> None:
     assert decoded(body, codings) == PAGE
 
 
-@pytest.mark.parametrize(("coding", "body"), [("gzip", PAGE), ("gzip", gzip.compress(PAGE)[:-9]), ("deflate", PAGE), ("br", PAGE)])
+@pytest.mark.parametrize(
+    ("coding", "body"), [("gzip", PAGE), ("gzip", gzip.compress(PAGE)[:-9]), ("deflate", PAGE), ("br", PAGE)], ids="abcd"
+)
 def test_a_body_that_is_not_what_it_says_is_refused(coding: str, body: bytes) -> None:
     with pytest.raises(CannotDecode, match=coding):
         decoded(body, (coding,))
