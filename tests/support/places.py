@@ -3,3 +3,5 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+FIELD_CASES = ROOT / "tests" / "field_cases"
+"""Inputs that failed in the field, made after public bug reports."""

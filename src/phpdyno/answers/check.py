@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -156,7 +157,9 @@ def fault(target: Target, answer: Answer, quoted: Collection[str] = ()) -> str |
     if (target.status, answer.status) == (OPERATION_DONE, OPERATION_FAILED):
         return f"it fails: {answer.body[:400].decode('utf-8', 'replace')}"
     if answer.status != target.status:
-        return f"status {answer.status} instead of {target.status}{_explained(answer)}"
+        return f"status {answer.status} instead of {target.status}{_explained(target, answer)}"
+    if answer.undecoded and answer.coded in {"gzip", "deflate"}:
+        return f"it says Content-Encoding: {answer.coded}, and cannot be decoded: {answer.undecoded}"
     if answer.status == 200 and not answer.body and target.method != "HEAD":
         return "status 200 with an empty body"
     if answer.status == 200:
@@ -167,14 +170,29 @@ def fault(target: Target, answer: Answer, quoted: Collection[str] = ()) -> str |
     return None
 
 
-def _explained(answer: Answer) -> str:
+def _explained(target: Target, answer: Answer) -> str:
     if 300 <= answer.status < 400:
         location = next((value for name, value in answer.headers if name.lower() == "location"), "")
-        return f" (it redirects to {location[:160]!r})" if location else " (a redirect without Location)"
+        return f" (it redirects to {location[:160]!r}{_as_it_wants(target, location)})" if location else " (a redirect without Location)"
     if answer.status >= 400:
         line = first_line(answer.body)
         return f" ({line})" if line else " (with an empty body)"
     return ""
+
+
+def _as_it_wants(target: Target, location: str) -> str:
+    """What to set where an app sends the very page that was asked for to another host, or to https;
+    '' for any other redirect, and for one to the host that is asked unless another is named."""
+    try:
+        to = urlsplit(location)
+    except ValueError:
+        return ""
+    page = (to.path or "/") + (f"?{to.query}" if to.query else "")
+    if to.scheme not in {"http", "https"} or not to.netloc or page != target.path or location.startswith("http://localhost/"):
+        return ""
+    host = f"https://{to.netloc}" if to.scheme == "https" else to.netloc
+    proxy = "; where it looks at X-Forwarded-Proto: forwarded_proto = true" if to.scheme == "https" else ""
+    return f': ask for it so, by --host {host} or host = "{host}" in the app.toml{proxy}'
 
 
 def first_line(body: bytes) -> str:

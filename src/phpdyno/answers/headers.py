@@ -2,7 +2,8 @@
 
 Left out, because they come from the server or the transport and say nothing of the answer: Date,
 Server, X-Powered-By (another PHP version or `expose_php` is a legitimate treatment), Connection,
-Keep-Alive, Transfer-Encoding, Content-Length (the body itself is compared). Compared by name only,
+Keep-Alive, Transfer-Encoding, Content-Length and Content-Encoding (the decoded body is compared),
+and of Vary the word Accept-Encoding, which comes with compression. Compared by name only,
 because their values move with time: Expires, Last-Modified, ETag, Age; Set-Cookie by the cookie's
 name. Every other header is compared by name and value, but for values that already differ between
 two answers of the control (a request id, a nonce in a policy), which count by name, and names that
@@ -13,7 +14,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-IGNORED = frozenset({"date", "server", "x-powered-by", "connection", "keep-alive", "transfer-encoding", "content-length"})
+IGNORED = frozenset(
+    {"date", "server", "x-powered-by", "connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding"}
+)
 BY_NAME = frozenset({"expires", "last-modified", "etag", "age"})
 
 Headers = Iterable[tuple[str, str]]
@@ -59,12 +62,16 @@ def _normal(headers: Headers) -> dict[str, tuple[str, ...]]:
     values: dict[str, list[str]] = {}
     for name, value in headers:
         low = name.lower()
-        if low not in IGNORED:
-            values.setdefault(low, []).append(_reduced(low, value))
+        if low not in IGNORED and (reduced := _reduced(low, value)) is not None:
+            values.setdefault(low, []).append(reduced)
     return {name: tuple(sorted(found)) for name, found in values.items()}
 
 
-def _reduced(name: str, value: str) -> str:
+def _reduced(name: str, value: str) -> str | None:
+    """What of a value is compared; None where nothing of the header is."""
+    if name == "vary":
+        words = [word for each in value.split(",") if (word := each.strip()) and word.lower() != "accept-encoding"]
+        return ", ".join(words) or None
     if name == "set-cookie":
         return value.partition("=")[0].strip()
     return "" if name in BY_NAME else value.strip()

@@ -16,6 +16,7 @@ from phpdyno.apps.data.services import kept_as_left, prepare_services, start_ser
 from phpdyno.apps.files.copies import copy_without, give_to_service, make_empty, require_room_for, tree_digest
 from phpdyno.apps.files.links import mend_links
 from phpdyno.apps.files.rights import copy_linked, copy_named, named_file, place_and_reader
+from phpdyno.apps.files.site import site_of
 from phpdyno.apps.files.standing import FilesLeftOut, is_large, stand_tree
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
@@ -24,8 +25,10 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.sockets.network import NO_BOTTLE
 from phpdyno.journal.reader import FILE as JOURNAL
 from phpdyno.model.app import AppSetting, PreparedApp
+from phpdyno.model.nginx import NginxSite
 from phpdyno.model.workload import Target, Workload
 from phpdyno.package import APP_FILES
+from phpdyno.server_files.nginx_site import text_of
 from phpdyno.server_files.php import as_written, scan_path
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -56,6 +59,7 @@ class FolderApp:
         if described.sql is not None and not described.sql.is_file():
             raise UsageError("there is no such SQL dump", where=f"{file}: sql {described.sql}", next_step="write it relative to the file")
         check_dumps(described.services, file)
+        self.site = site_of(described)
         front = described.docroot / described.front_controller
         if described.front_controller != "index.php" and not front.is_file():
             raise UsageError(
@@ -70,7 +74,8 @@ class FolderApp:
     @property
     def workload(self) -> Workload:
         """The file's targets."""
-        return Workload(self.described.targets, self.described.host)
+        described = self.described
+        return Workload(described.targets, described.host, described.scheme, described.forwarded, described.accept_encoding)
 
     @property
     def settings(self) -> dict[str, AppSetting]:
@@ -138,7 +143,7 @@ class FolderApp:
             datadir=datadir,
             ini=ini,
             env=env,
-            version=_version(described, tree.files, seed),
+            version=_version(described, tree.files, seed, self.site),
             settings=described.settings,
             root=root,
             original=self.original,
@@ -150,6 +155,7 @@ class FolderApp:
             linked=tree.linked,
             services=services,
             peers=described.network,
+            site=self.site,
         )
 
     def _show_named(self, supervisor: Supervisor) -> None:
@@ -280,7 +286,7 @@ def _is_ours(entry: Path, logs: Path) -> bool:
         return False
 
 
-def _version(described: AppFile, files: str, seed: str) -> str:
+def _version(described: AppFile, files: str, seed: str, site: NginxSite | None = None) -> str:
     """16 hexadecimal digits that change with whatever of the app can change a measurement: `files`
     as they were copied, the database that the dump filled (`seed` names it by its content), and the
     settings of the app.toml."""
@@ -292,6 +298,8 @@ def _version(described: AppFile, files: str, seed: str) -> str:
         "services": [repr(service) for service in described.services],
         "prepare": described.prepare,
         # An app without these has the version that it had before there were any.
+        **({"scheme": described.scheme, "forwarded": described.forwarded} if described.scheme != "http" else {}),
+        **({"nginx": [text_of(site.http), text_of(site.server)]} if site else {}),
         **({"exclude": described.exclude} if described.exclude else {}),
         **({"network": sorted(map(str, described.network))} if described.network else {}),
         "ini": described.ini,

@@ -4,7 +4,7 @@ it."""
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct, field
@@ -18,16 +18,19 @@ from phpdyno.config.values import absolute, as_text, check_env_name, flatten, re
 from phpdyno.errors import UsageError
 from phpdyno.model.app import AppSetting
 from phpdyno.model.service import Service, Tcp
-from phpdyno.model.workload import Target
+from phpdyno.model.workload import BROWSER_ENCODING, Scheme, Target
 
 FILE_NAME = "app.toml"
 DB_SOCKET = "{db_socket}"
 DEFAULT_DATABASE = "app"
+LIVE_NGINX = "live"
+"""In the place of a file: the server block of the running nginx."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DATABASE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FRONT = re.compile(r"[A-Za-z0-9._/-]+")
 _SETTING = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,255}")
+_ENCODINGS = re.compile(r"[A-Za-z0-9*;=., -]{0,128}")
 _PATH = re.compile(r"/[!-~]*")
 _AT = re.compile(r" - at `\$?\.?(.*?)`$")
 _UNKNOWN = re.compile(r"unknown field `(.*?)`")
@@ -53,7 +56,9 @@ class AppFile(Struct, frozen=True):
     in `root` that are left out: of a directory what is in it. `settings` are those that an arm may
     change as `app.NAME`; `services` stand at production's addresses of them. `network` are peers of
     the host's network that it may reach. `author` is the account whose word the file is where we
-    are root and that account is not: what it names is read with its rights.
+    are root and that account is not: what it names is read with its rights. `scheme`, `forwarded`
+    and `accept_encoding` are as a Workload has them. `nginx` is the file of its server block,
+    `live[:POOL]` for that of the running nginx before a running pool, '' for none.
     """
 
     file: Path
@@ -73,6 +78,10 @@ class AppFile(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     author: int = 0
     network: tuple[Tcp, ...] = ()
+    scheme: Scheme = "http"
+    forwarded: bool = False
+    accept_encoding: str = BROWSER_ENCODING
+    nginx: str = ""
 
 
 class _RawSetting(Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,6 +106,10 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     setting: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] = field(default_factory=dict)
     network: tuple[str, ...] = ()
+    scheme: Scheme | None = None
+    forwarded_proto: bool = False
+    accept_encoding: str = BROWSER_ENCODING
+    nginx: str | None = None
 
 
 def load_app_toml(path: Path) -> AppFile:
@@ -114,6 +127,9 @@ def load_app_toml(path: Path) -> AppFile:
     if not docroot.is_relative_to(root):
         what = f"docroot {raw.docroot!r} does not lie in root {raw.root!r}"
         raise UsageError(what, where=f"{path}: docroot", next_step="let root be the directory above both")
+    host, scheme = parse_host(raw.host, where=f"{path}: host")
+    if scheme and raw.scheme and scheme != raw.scheme:
+        raise UsageError(f"host says {scheme}", where=f"{path}: scheme", next_step="say it once, in scheme or in host")
     has_database = raw.sql is not None or raw.database is not None
     app = AppFile(
         file=path,
@@ -122,7 +138,11 @@ def load_app_toml(path: Path) -> AppFile:
         docroot=docroot,
         targets=raw.target,
         front_controller=raw.front_controller,
-        host=raw.host,
+        host=host,
+        scheme=raw.scheme or scheme or "http",
+        forwarded=raw.forwarded_proto,
+        nginx=nginx_source(raw.nginx or "", path.parent, where=f"{path}: nginx"),
+        accept_encoding=check_accept_encoding(raw.accept_encoding, where=f"{path}: accept_encoding"),
         sql=absolute(path.parent, raw.sql, where=f"{path}: sql") if raw.sql is not None else None,
         database=(raw.database or DEFAULT_DATABASE) if has_database else None,
         prepare=raw.prepare,
@@ -169,6 +189,33 @@ def check_host(host: str, *, where: str) -> None:
         raise UsageError(f"{host!r} is no host name", where=where, next_step="write it as a Host header holds it")
 
 
+def parse_host(text: str, *, where: str) -> tuple[str, Scheme | None]:
+    """Host and scheme of `shop.example`, `https://shop.example` or `http://shop.example`; the
+    scheme None where none is named. Raises UsageError."""
+    scheme: Scheme | None = None
+    for each in get_args(Scheme):
+        if text.lower().startswith(f"{each}://"):
+            scheme, text = each, text[len(each) + 3 :].removesuffix("/")
+    check_host(text, where=where)
+    return text, scheme
+
+
+def nginx_source(text: str, base: Path, *, where: str) -> str:
+    """`live`, `live:POOL`, or the absolute path of a file with a server block; '' for none. Raises
+    UsageError."""
+    if not text or text == LIVE_NGINX or text.startswith(f"{LIVE_NGINX}:"):
+        return text
+    return str(absolute(base, text, where=where))
+
+
+def check_accept_encoding(text: str, *, where: str) -> str:
+    """What an Accept-Encoding header says, '' for none of it. Raises UsageError."""
+    plain = "" if text.strip().lower() in {"", "none"} else text.strip()
+    if not _ENCODINGS.fullmatch(plain):
+        raise UsageError(f"{text!r} is no list of codings", where=where, next_step=f'write "{BROWSER_ENCODING}", or "none"')
+    return plain
+
+
 def _check(raw: _Raw, path: Path) -> None:
     def refuse(key: str, what: str, next_step: str) -> None:
         raise UsageError(what, where=f"{path}: {key}", next_step=next_step)
@@ -177,7 +224,6 @@ def _check(raw: _Raw, path: Path) -> None:
         refuse("name", f"{raw.name!r} cannot name a run's directory", "use letters, digits, '.', '_' and '-'")
     if raw.database is not None and not _DATABASE.fullmatch(raw.database):
         refuse("database", f"{raw.database!r} is no plain database name", "use letters, digits, '_' and '-'")
-    check_host(raw.host, where=f"{path}: host")
     front = Path(raw.front_controller)
     if not raw.front_controller or front.is_absolute() or ".." in front.parts:
         refuse("front_controller", f"{raw.front_controller!r} does not lie in docroot", "write it relative to docroot, e.g. index.php")

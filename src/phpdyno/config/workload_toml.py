@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from phpdyno.config.app_toml import check_host, check_target, check_targets
+from phpdyno.config.app_toml import check_host, check_target, check_targets, parse_host
 from phpdyno.config.requests import TARGET_HINTS, refuse_variables
 from phpdyno.config.toml_faults import toml_fault
 from phpdyno.config.trusted import steered_by
@@ -66,11 +66,11 @@ def load_workload(path: Path) -> WorkloadFile:
         raw = msgspec.convert(table, _Raw)
     except msgspec.ValidationError as error:
         raise toml_fault(error, path, keys=_KEYS, hints=_HINTS) from error
-    check_host(raw.host, where=f"{path}: host")
+    host, scheme = parse_host(raw.host, where=f"{path}: host")
     check_targets(raw.target, path)
     refuse_variables(raw.target, steered_by(path, opened), where=str(path))
     arrival = Arrival(**msgspec.structs.asdict(raw.arrival)) if raw.arrival else None
-    return WorkloadFile(Workload(raw.target, raw.host), arrival)
+    return WorkloadFile(Workload(raw.target, host, scheme or "http"), arrival)
 
 
 def workload_text(file: WorkloadFile, *, remarks: Sequence[str] = ()) -> str:
@@ -80,7 +80,8 @@ def workload_text(file: WorkloadFile, *, remarks: Sequence[str] = ()) -> str:
     for target in file.workload.targets:
         check_target(target, where=target.path)
     lines = [f"# {line}".rstrip() for remark in remarks for line in _printable(remark)]
-    lines += ["", f"host = {json.dumps(file.workload.host)}"] if lines else [f"host = {json.dumps(file.workload.host)}"]
+    host = ("https://" if file.workload.scheme == "https" else "") + file.workload.host
+    lines += ["", f"host = {json.dumps(host)}"] if lines else [f"host = {json.dumps(host)}"]
     if file.arrival:
         values = {key: value for key, value in msgspec.structs.asdict(file.arrival).items() if value is not None}
         lines += ["", "[arrival]", *(f"{key} = {_number(value)}" for key, value in values.items())]

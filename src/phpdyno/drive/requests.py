@@ -2,6 +2,7 @@
 answer."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
@@ -15,7 +16,7 @@ from phpdyno.config.requests import filled
 from phpdyno.errors import UsageError
 from phpdyno.model.plan import Transport
 from phpdyno.model.workload import SAFE_METHODS, Target, Workload
-from phpdyno.server_files.fastcgi import NO_HEADERS, http_request, request_params
+from phpdyno.server_files.fastcgi import NO_HEADERS, http_request, names_script, request_params, split_path_info
 
 _UNBOUNDED = 2**62
 LENGTH_TOLERANCE = 0.05
@@ -55,9 +56,11 @@ def native_targets(
     lengths: Mapping[str, LengthClass],
     patterns: Mapping[str, BodyPattern] | None = None,
     more_params: Mapping[str, str] = NO_HEADERS,
+    nginx: str = "",
 ) -> list[NativeTarget]:
     """The workload's targets in order; one whose label has no length class accepts any length, and
-    without a pattern any body. `more_params` go to php-fpm with each request.
+    without a pattern any body. `more_params` go to php-fpm with each request; `nginx` is the
+    version that PHP is told of where no nginx is asked.
 
     Raises UsageError: a target wants a variable that is not set, or php-fpm does not serve it.
     """
@@ -71,24 +74,37 @@ def native_targets(
             "max_bytes": bounds.most,
             "body": (patterns or {}).get(target.label),
         }
-        headers, body = _headers(target), _body(target)
+        headers, body = _headers(target, workload), _body(target)
         if transport == "http":
             request = http_request(path=target.path, host=workload.host, method=target.method, headers=headers, body=body)
             head = target.method == "HEAD"
             rendered.append(NativeTarget.http(request, head=head, **valid))
         else:
-            script = script_for(target, docroot=docroot, front_controller=front_controller)
+            script, path_info = script_for(target, docroot=docroot, front_controller=front_controller)
             params = request_params(
-                path=target.path, host=workload.host, docroot=docroot, script=script, method=target.method, headers=headers, body=body
+                path=target.path,
+                host=workload.host,
+                docroot=docroot,
+                script=script,
+                method=target.method,
+                headers=headers,
+                body=body,
+                path_info=path_info,
+                scheme=workload.scheme,
+                nginx=nginx,
             )
             params += [(name.encode(), value.encode()) for name, value in more_params.items()]
             rendered.append(NativeTarget.fastcgi(params, body or b"", **valid))
     return rendered
 
 
-def _headers(target: Target) -> dict[str, str]:
+def _headers(target: Target, workload: Workload) -> dict[str, str]:
+    """The target's own headers win over those that all requests have, whatever their case."""
+    own = {name.lower() for name in target.headers}
+    common = {"Accept-Encoding": workload.accept_encoding, "X-Forwarded-Proto": workload.scheme if workload.forwarded else ""}
     cookies = "; ".join(f"{name}={value}" for name, value in target.cookies.items())
-    return {**target.headers, **({"Cookie": cookies} if cookies else {})}
+    told = {name: value for name, value in common.items() if value and name.lower() not in own}
+    return {**told, **target.headers, **({"Cookie": cookies} if cookies else {})}
 
 
 def _body(target: Target) -> bytes | None:
@@ -96,26 +112,27 @@ def _body(target: Target) -> bytes | None:
     return None if target.method in SAFE_METHODS else target.body.encode(errors="surrogateescape")
 
 
-def script_for(target: Target, *, docroot: Path, front_controller: str) -> str:
-    """The script that answers a target, as nginx's try_files decides on the decoded path.
+def script_for(target: Target, *, docroot: Path, front_controller: str) -> tuple[str, str]:
+    """The script that answers a target and its PATH_INFO, as nginx's try_files decides on the
+    decoded path. A path that names a script is that script's, whether there is one or not.
 
     Raises UsageError for a file that PHP does not serve, for a path that climbs (`..`), which nginx
     would first shorten, and for one that no file system can hold.
     """
-    plain = unquote(target.path.partition("?")[0])
+    plain = re.sub("//+", "/", unquote(target.path.partition("?")[0], errors="surrogateescape"))
     if ".." in plain.split("/"):
         raise UsageError(f"{target.path} holds a '..' segment", next_step="write the path that it leads to")
+    if names_script(plain):
+        return split_path_info(plain)
     place = docroot / plain.lstrip("/")
     try:
         place.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        return f"/{front_controller}"
+        return f"/{front_controller}", ""
     except OSError as error:
         raise UsageError(f"{target.path} cannot be looked up: {error}") from error
     if place.is_file():
-        if place.suffix != ".php":
-            raise UsageError(f"{target.path} is a static file, which php-fpm does not serve", next_step="measure it with --transport http")
-        return plain
+        raise UsageError(f"{target.path} is a static file, which php-fpm does not serve", next_step="measure it with --transport http")
     if plain != "/" and place.is_dir() and (place / front_controller).is_file():
-        return f"{plain.rstrip('/')}/{front_controller}"
-    return f"/{front_controller}"
+        return f"{plain.rstrip('/')}/{front_controller}", ""
+    return f"/{front_controller}", ""

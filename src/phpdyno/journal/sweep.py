@@ -38,6 +38,12 @@ class SweepHost(Struct, frozen=True, tag="host"):
     argv: tuple[str, ...] = ()
 
 
+class Noticed(Struct, frozen=True, tag="noticed"):
+    """What the answers showed before the first round, in words: a warning of PHP in a page."""
+
+    warnings: tuple[str, ...]
+
+
 class ArmSeen(Struct, frozen=True, tag="arm"):
     """What a worker of an arm showed in the first round."""
 
@@ -90,7 +96,7 @@ class SweepEnded(Struct, frozen=True, tag="end"):
     spent_s: float
 
 
-SweepRecord = SweepHeader | SweepHost | ReachedFor | ArmSeen | Lengths | Visited | CrossChecked | SweepEnded
+SweepRecord = SweepHeader | SweepHost | Noticed | ReachedFor | ArmSeen | Lengths | Visited | CrossChecked | SweepEnded
 
 
 class Sweep(Struct, frozen=True):
@@ -108,6 +114,7 @@ class Sweep(Struct, frozen=True):
     ends: tuple[SweepEnded, ...]
     spent_s: float
     reached: ReachedFor | None = None
+    noticed: tuple[str, ...] = ()
 
     @property
     def plan(self) -> SweepPlan:
@@ -156,6 +163,7 @@ def read_sweep(run: Path) -> Sweep:
         ends=tuple(record for record in records if isinstance(record, SweepEnded)),
         spent_s=_spent_s(records),
         reached=next((record for record in records if isinstance(record, ReachedFor)), None),
+        noticed=tuple(dict.fromkeys(each for record in records if isinstance(record, Noticed) for each in record.warnings)),
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from phpdyno.model.nginx import NginxSite
 from phpdyno.model.service import PreparedService, Tcp
 from phpdyno.model.workload import Workload
 
@@ -33,8 +34,9 @@ class PreparedApp(Struct, frozen=True):
     file system alone: what is written to it lies there, in the live directory. `begun_ns` is when
     its preparation began, since 1970, and `left_out` the paths in its original that it goes
     without. `linked` are places outside that its links lead to, seen at their own paths. `peers` of
-    the host's network may be reached from the bottle. `ini` and `env` are settings that the app
-    itself needs in every arm; `{db_socket}` in them stands for the database's socket.
+    the host's network may be reached from the bottle. `site` is its own server block for nginx.
+    `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them
+    stands for the database's socket.
     """
 
     name: str
@@ -57,6 +59,7 @@ class PreparedApp(Struct, frozen=True):
     left_out: tuple[str, ...] = ()
     linked: tuple[Path, ...] = ()
     peers: tuple[Tcp, ...] = ()
+    site: NginxSite | None = None
 
     @property
     def copy(self) -> Path:

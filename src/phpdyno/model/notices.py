@@ -1,5 +1,5 @@
 """What a report says before all else, among the warnings of a run: that the app could reach more
-than its own. Pure."""
+than its own, or is served by a server block of its own. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,6 +7,7 @@ from phpdyno.model.service import Tcp
 
 IN_THE_OPEN = "measured without a bottle"
 LETS_THROUGH = "lets through: "
+OWN_NGINX = "nginx has the app's own server block: "
 
 
 def open_words(reason: str) -> str:
@@ -30,4 +31,4 @@ def rest_of(warnings: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_first(warning: str) -> bool:
-    return warning.startswith((IN_THE_OPEN, LETS_THROUGH))
+    return warning.startswith((IN_THE_OPEN, LETS_THROUGH, OWN_NGINX))

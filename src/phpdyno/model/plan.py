@@ -49,7 +49,10 @@ class AppSource(Struct, frozen=True):
     prepares the same one.
 
     `requests` is the access log or workload file that the plan's workload was made of; '' when it
-    is the app's own. `network` are the peers that the command line let through.
+    is the app's own. `network` are the peers that the command line let through. `host` is how it is
+    to be asked ('' as it says itself; `https://NAME` as if over TLS), `accept_encoding` what its
+    requests say that they take (None: as the app has it), `nginx` the server block that stands in
+    for the app's own.
     """
 
     reference: str = ""
@@ -58,6 +61,9 @@ class AppSource(Struct, frozen=True):
     script: str = ""
     requests: str = ""
     network: tuple[str, ...] = ()
+    host: str = ""
+    accept_encoding: str | None = None
+    nginx: str = ""
 
 
 class AppRequest(Struct, frozen=True):

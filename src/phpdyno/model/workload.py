@@ -10,6 +10,13 @@ the report) the status only."""
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
+Scheme = Literal["http", "https"]
+"""What an app believes that it is asked over; our own connections are never encrypted."""
+
+BROWSER_ENCODING = "gzip, deflate, br"
+"""Accept-Encoding of a browser over https; what only acts on it (zlib.output_compression, gzip of
+nginx) is seen at work."""
+
 SAFE_METHODS: frozenset[Method] = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that ask for nothing to be changed, and have no body here."""
 
@@ -53,7 +60,15 @@ class Target(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Workload(Struct, frozen=True):
-    """Weighted targets of one app, asked for as `host`."""
+    """Weighted targets of one app, asked for as `host` over `scheme`.
+
+    `forwarded`: X-Forwarded-Proto names the scheme, as a proxy in front of nginx would.
+    `accept_encoding` is what every request says that it takes, '' for nothing, as it was before
+    there was a choice.
+    """
 
     targets: tuple[Target, ...]
     host: str = "localhost"
+    scheme: Scheme = "http"
+    forwarded: bool = False
+    accept_encoding: str = ""

@@ -67,7 +67,8 @@ def asked_words(workload: Workload) -> str:
     sent = tuple(dict.fromkeys(name for target in workload.targets for name in target.sends))
     more = f" and {len(sent) - MOST_SENT} more" if len(sent) > MOST_SENT else ""
     only_get = "GET " if all(target.method == "GET" for target in workload.targets) else ""
-    return f"{only_get}{_paths(workload)} as {workload.host}" + (f", sending {', '.join(sent[:MOST_SENT])}{more}" if sent else "")
+    scheme = "https://" if workload.scheme == "https" else ""
+    return f"{only_get}{_paths(workload)} as {scheme}{workload.host}" + (f", sending {', '.join(sent[:MOST_SENT])}{more}" if sent else "")
 
 
 def _paths(workload: Workload) -> str:

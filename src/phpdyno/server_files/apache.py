@@ -11,6 +11,7 @@ from msgspec import Struct
 from phpdyno.config.ini_syntax import meant
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm, names_apache
+from phpdyno.model.workload import Scheme
 from phpdyno.server_files.php import POOL_DEFAULTS, add_spares
 
 TRUE = frozenset({"1", "on", "yes", "true"})
@@ -27,7 +28,6 @@ _LOADING = frozenset({"extension", "zend_extension"})
 _FIXED = r"""ErrorLog /proc/self/fd/2
 ErrorLogFormat "%M"
 LogLevel notice
-ServerName localhost
 UseCanonicalName Off
 UseCanonicalPhysicalPort Off
 AllowEncodedSlashes On
@@ -43,7 +43,7 @@ TypesConfig /dev/null
     AllowOverride None
     Require all denied
 </Directory>
-<LocationMatch "\.php$">
+<LocationMatch "\.php(/|$)">
     FallbackResource disabled
 </LocationMatch>
 <FilesMatch "\.php$">
@@ -135,6 +135,7 @@ def render_apache(
     probe: Path,
     pool: Mapping[str, str],
     variables: Sequence[str] = (),
+    scheme: Scheme = "http",
 ) -> str:
     """A complete configuration. `listen` is ADDRESS:PORT; `run` holds Apache's own files; `php_ini`
     is the main php.ini, a file.
@@ -146,6 +147,8 @@ def render_apache(
     loading = "\n".join(f"LoadModule {name}_module {_quoted(modules / f'mod_{name}.so')}" for name in _MODULES)
     types = "\n".join(f"AddType {line}" for line in _TYPES.split("|"))
     front = quote(front_controller)  # mod_dir takes it for a URL path
+    # The scheme and the port that the app believes in: nothing of ours is encrypted.
+    name = "https://localhost:443\nSetEnv HTTPS on" if scheme == "https" else "localhost"
     passed = "".join(f"PassEnv {_quoted(name)}\n" for name in variables)
     # CGIPassAuth: nginx tells PHP of an Authorization header as of any other.
     return f"""{loading}
@@ -157,6 +160,7 @@ PHPIniDir {_quoted(php_ini)}
 {_processes(pool)}
 Listen {listen}
 ListenBacklog {_backlog(pool)}
+ServerName {name}
 {_FIXED}{types}
 DirectoryIndex {front} index.html
 DocumentRoot {_quoted(docroot)}

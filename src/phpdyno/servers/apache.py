@@ -142,6 +142,7 @@ def _configuration(bench: Launching, arm: Arm, place: ApachePlace, *, mod_php: P
         probe=bench.probe,
         pool=bench.reachable(arm.layer("pool")),
         variables=tuple(name for name in environment if name != "PHP_INI_SCAN_DIR"),
+        scheme=app.workload.scheme,
     )
 
 

@@ -18,6 +18,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Transport
 from phpdyno.package import PHP_FILES
 from phpdyno.server_files.apache import is_apache
+from phpdyno.server_files.fastcgi import server_name
 from phpdyno.server_files.nginx import render_nginx
 from phpdyno.server_files.php import render_fpm, render_ini
 from phpdyno.server_files.preload import ROOT_VARIABLE
@@ -300,6 +301,10 @@ class Bench:
                 prefix=prefix,
                 marker=instance.marker,
                 web={"workers": str(self.nginx_workers), **instance.arm.layer("web")},
+                scheme=app.workload.scheme,
+                site=app.site,
+                root=app.root,
+                host=server_name(app.workload.host),
             )
         )
         name = f"web{instance.number}"

@@ -18,13 +18,14 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.server_files.fastcgi import http_request
-from phpdyno.server_files.nginx import ACCESS_LOG
+from phpdyno.server_files.nginx import ACCESS_LOG, MARKED
 from phpdyno.servers.facts.meter import Meter, await_idle
 from phpdyno.servers.facts.pool_memory import read_own_kib
 from phpdyno.servers.facts.server import server_facts
 from phpdyno.servers.facts.worker import PROBE_TIMEOUT_NS, ProbeAnswer, probe_worker, read_facts
 from phpdyno.servers.supervision.child import Child
 from phpdyno.servers.under import ALONE, Under
+from phpdyno.servers.web_words import web_fault
 
 PRELOAD = "opcache.preload"
 REFUSED = re.compile(
@@ -32,7 +33,6 @@ REFUSED = re.compile(
     r"|requires Zend Engine API|API version|valid Zend extension|Failed loading"
 )
 """How PHP says that it does not take an extension; it then starts without."""
-WEB_FAULT = re.compile(r"\[(?:error|crit|alert)\] \d+#\d+: \*\d+ (?!FastCGI sent in stderr)(.*?), client: ")
 MANAGED = frozenset({"pool.pm", "pool.pm.max_children"})
 READY_PROBE_NS = 1_000_000_000
 
@@ -143,7 +143,7 @@ class Instance:
         return concurrency > 0
 
     def _nginx_answers(self) -> bool:
-        request = http_request(path=f"/.phpdyno/{self.marker}", host="localhost")
+        request = http_request(path=f"/.phpdyno/{self.marker}", host=f"{self.marker}{MARKED}")
         engine = Engine(self.http, [Target.http(request, status=204)], keep_alive=False, response_timeout_ns=READY_PROBE_NS)
         return OUTCOMES[engine.fetch(0).outcome] == "ok"
 
@@ -233,15 +233,10 @@ class Instance:
 
     def complaint(self) -> str:
         """What explains failed requests: a crashed worker, an ended server, else PHP's last fatal
-        error; '' when nothing does."""
+        error and what the web server could not pass on; '' when nothing does."""
         fatal = [line.rpartition("PHP message: ")[2].strip('"') for line in self.fpm.said().splitlines() if "PHP Fatal error" in line]
-        return self.crashes() or self.broken() or (fatal[-1] if fatal else "") or self._web_fault()
-
-    def _web_fault(self) -> str:
-        """What the web server's log says last of an answer that it could not pass on (`upstream
-        sent too big header`); '' when nothing."""
-        found = WEB_FAULT.findall(self.web.said()) if self.web is not None else []
-        return f"nginx: {found[-1]}" if found else ""
+        refused = web_fault(self.web.said(), self.arm.layer("web")) if self.web is not None else ""
+        return self.crashes() or self.broken() or "; ".join(each for each in (fatal[-1] if fatal else "", refused) if each)
 
     def broken(self) -> str:
         """What of it has ended, in words; '' while all of it runs."""

@@ -17,7 +17,7 @@ from phpdyno.journal.records import Preflight
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.notices import first_of, open_words, through_words
+from phpdyno.model.notices import OWN_NGINX, first_of, open_words, through_words
 from phpdyno.model.plan import Transport
 from phpdyno.server_files.apache import is_apache, of_both_kinds
 from phpdyno.servers.apache import apache_version
@@ -71,9 +71,10 @@ def open_environment(
 def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
     """What a report begins with: that the app ran without a bottle, or whom it could reach from
     there."""
+    own = tuple(OWN_NGINX + note for note in app.site.notes) if app.site else ()
     if supervisor.no_bottle:
-        return (open_words(supervisor.no_bottle),)
-    return (through_words(app.peers),) if app.peers else ()
+        return (open_words(supervisor.no_bottle), *own)
+    return (*((through_words(app.peers),) if app.peers else ()), *own)
 
 
 def tell_first(warnings: Sequence[str], progress: Progress) -> None:

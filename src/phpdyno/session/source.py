@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.apps.asked import asked_as
 from phpdyno.apps.files.revisions import prepare_commit
 from phpdyno.apps.registry import open_app
 from phpdyno.apps.script import ScriptApp
@@ -40,24 +41,28 @@ def open_source(source: AppSource, control: Arm | None = None) -> App:
     UsageError."""
     if source.script and control is not None:
         return ScriptApp(Path(source.script), control)
-    return open_app(source.reference or None, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
+    app = open_app(source.reference or None, docroot=Path(source.docroot) if source.docroot else None, urls=source.urls)
+    return asked_as(app, host=source.host, accept_encoding=source.accept_encoding, nginx=source.nginx)
 
 
 def workload_for(own: Workload | None, apps: Workload) -> Workload:
     """The workload of a plan: one of the user's `own`, or the app's (`apps`).
 
     An app that names a host of its own is asked by that name, since it may send other visitors
-    there.
+    there. The scheme, and what requests say of compression, are the app's.
     """
     if own is None:
         return apps
-    return own if apps.host == Workload(()).host else structs.replace(own, host=apps.host)
+    host = own.host if apps.host == Workload(()).host else apps.host
+    return structs.replace(own, host=host, scheme=apps.scheme, forwarded=apps.forwarded, accept_encoding=apps.accept_encoding)
 
 
 def refuse_changed(plan: Plan | SweepPlan, app: PreparedApp, arms: Sequence[Arm]) -> None:
     """What was measured on other versions of the app, or of the arms' PHP, may not be mixed with
     the rest. Raises DynoError."""
-    if app.version != plan.app_version or (not plan.source.requests and app.workload != plan.workload):
+    # A run of before there was a choice goes on without an Accept-Encoding, as it began.
+    now_asked = structs.replace(app.workload, accept_encoding=plan.workload.accept_encoding)
+    if app.version != plan.app_version or (not plan.source.requests and now_asked != plan.workload):
         raise DynoError(
             f"the app is not the one that this run began with (now {app.version or 'changed'}, then {plan.app_version or 'different'})",
             where=plan.app,

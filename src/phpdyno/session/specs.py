@@ -16,9 +16,11 @@ from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import OS_NAMES, POOL_NAMES, WEB_NAMES, knob_for, pool_ini
 from phpdyno.knobs.judge import check_together, check_values, ini_name_of
 from phpdyno.model.arm import Arm, PhpBuild
+from phpdyno.server_files.nginx import BUFFER_DIRECTIVES, added_buffers
 from phpdyno.server_files.php import SPARES, without_unfit_spares
 from phpdyno.servers.host_settings import refuse_host_settings
 from phpdyno.servers.live.drift import drift_notes
+from phpdyno.servers.live.nginx import site_before
 from phpdyno.servers.live.pool import LivePool, import_pool
 from phpdyno.servers.placement import ini_options, loading
 from phpdyno.servers.programs.extensions import extension_digests
@@ -171,6 +173,7 @@ class SpecReader:
         self._check_app_ini(settings)
         self._note_ours(settings)
         check_together(settings, where=name)
+        self._note_buffers(settings)
         php = structs.replace(self.build(settings), extensions=extension_digests(settings))
         return Arm(name, php, settings, changed)
 
@@ -188,6 +191,21 @@ class SpecReader:
             self._values.check_app(self._app.described.ini, self.parser(settings), php, file=str(self._app.described.file))
             self._app_checked.add(php.fpm)
 
+    def _offer_site(self, pool: LivePool) -> None:
+        """Say where the running nginx has a server block for the pool, and how to have it here."""
+        if isinstance(self._app, FolderApp) and self._app.site is None and (place := site_before(pool.address)):
+            self.notes.append(
+                f"nginx has a server block of its own before {pool.selector} ({place}); to be served by it: --nginx live:{pool.selector}"
+            )
+
+    def _note_buffers(self, settings: Mapping[str, str]) -> None:
+        """Say once what nginx is given besides, so that it starts with buffers of these sizes."""
+        web = {key.removeprefix("web."): value for key, value in settings.items() if key.startswith("web.")}
+        if more := added_buffers(web):
+            asked = "; ".join(f"web.{name}={web[name]}" for name in BUFFER_DIRECTIVES if name in web)
+            note = f"{asked}: nginx is given {more} as well, since it would not start without"
+            self.notes += [note] if note not in self.notes else []
+
     def _import(self, selector: str) -> dict[str, str]:
         """The running pool's settings, read once, the files of its extensions found where its PHP
         looks for them."""
@@ -195,6 +213,7 @@ class SpecReader:
         if first:
             self._pools[selector] = self._without_fixed(import_pool(selector))
             self.notes += self._pools[selector].in_words()
+            self._offer_site(self._pools[selector])
         settings = dict(self._pools[selector].settings)
         options, scan_dir = ini_options(settings)
         files = ini_files(settings["php"], options, scan_dir)

@@ -139,6 +139,12 @@ def test_a_wide_mask_names_the_target() -> None:
     ("got", "says"),
     [
         (answer(b"", 301, ("Location", "http://localhost/")), "status 301 instead of 200 (it redirects to 'http://localhost/')"),
+        (
+            answer(b"", 301, ("Location", "https://shop.example/")),
+            'by --host https://shop.example or host = "https://shop.example" in the app.toml; where it looks at X-Forwarded-Proto',
+        ),
+        (answer(b"", 302, ("Location", "http://shop.example/")), "by --host shop.example or host"),
+        (answer(b"", 302, ("Location", "https://shop.example/login")), "(it redirects to 'https://shop.example/login')"),
         (answer(b"", 302), "a redirect without Location"),
         (answer(b"<html><head><title>x</title></head><h1>Not\n Found</h1><p>more", 404), "status 404 instead of 200 ('Not')"),
         (answer(b"", 502), "(with an empty body)"),

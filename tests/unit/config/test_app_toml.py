@@ -149,3 +149,44 @@ def test_refused(tmp_path: Path, text: str, says: str) -> None:
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         load_app_toml(tmp_path / "app.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "scheme"),
+    [
+        ("", "localhost", "http"),
+        ('scheme = "https"\n', "localhost", "https"),
+        ('host = "https://shop.example"\n', "shop.example", "https"),
+        ('host = "HTTPS://shop.example:8443/"\n', "shop.example:8443", "https"),
+        ('host = "http://shop.example"\nscheme = "http"\n', "shop.example", "http"),
+        ('host = "shop.example"\nscheme = "https"\n', "shop.example", "https"),
+    ],
+)
+def test_host_and_scheme(tmp_path: Path, text: str, host: str, scheme: str) -> None:
+    app = load_app_toml(write(tmp_path, text + BASE + TARGET))
+    assert (app.host, app.scheme, app.forwarded, app.nginx) == (host, scheme, False, "")
+
+
+def test_what_requests_say_of_compression(tmp_path: Path) -> None:
+    assert load_app_toml(write(tmp_path, BASE + TARGET)).accept_encoding == "gzip, deflate, br"
+    assert load_app_toml(write(tmp_path, 'accept_encoding = "none"\n' + BASE + TARGET)).accept_encoding == ""
+    assert load_app_toml(write(tmp_path, 'accept_encoding = "gzip;q=1.0, *;q=0"\n' + BASE + TARGET)).accept_encoding == "gzip;q=1.0, *;q=0"
+
+
+@pytest.mark.parametrize(("given", "kept"), [("live", "live"), ("live:www", "live:www"), ("/etc/x", "/etc/x"), ("site.conf", None)])
+def test_a_server_block_is_a_file_or_that_of_a_running_nginx(tmp_path: Path, given: str, kept: str | None) -> None:
+    assert load_app_toml(write(tmp_path, f'nginx = "{given}"\n' + BASE + TARGET)).nginx == (kept or str(tmp_path / given))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('host = "ftp://x"\n', "is no host name"),
+        ('host = "https://shop.example/path"\n', "is no host name"),
+        ('scheme = "ftp"\n', "scheme"),
+        ('scheme = "http"\nhost = "https://x"\n', "host says https"),
+        ('accept_encoding = "gzip\\r\\nX: y"\n', "is no list of codings"),
+    ],
+)
+def test_ways_of_asking_that_cannot_be(tmp_path: Path, text: str, says: str) -> None:
+    assert says in refusal(tmp_path, text + BASE + TARGET)

@@ -10,8 +10,17 @@ from phpdyno.model.workload import Target, Workload
 
 @pytest.fixture
 def docroot(tmp_path: Path) -> Path:
-    for name in ("my page.php", "größe.php", "shop/index.php", "a b/index.php", "logo.svg", "50%.php"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in (
+        "tools/report.php",
+        "dir.php/inner.php",
+        "my page.php",
+        "größe.php",
+        "shop/index.php",
+        "a b/index.php",
+        "logo.svg",
+        "50%.php",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
     return tmp_path
 
@@ -28,12 +37,30 @@ def docroot(tmp_path: Path) -> Path:
         ("/50%25.php", "/50%.php"),
         ("/my%20page.php%3Fa=1", "/index.php"),
         ("/%00", "/index.php"),
-        ("/%ff.php", "/index.php"),
+        ("/%ff.php", "/\udcff.php"),
+        ("//my%20page.php", "/my page.php"),
+        ("/no-such.php", "/no-such.php"),
         ("/a..b", "/index.php"),
     ],
 )
 def test_the_script_is_the_one_that_nginx_finds(docroot: Path, path: str, script: str) -> None:
-    assert script_for(Target(path), docroot=docroot, front_controller="index.php") == script
+    assert script_for(Target(path), docroot=docroot, front_controller="index.php") == (script, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/tools/report.php/2026/q3?x=/y.php/z", ("/tools/report.php", "/2026/q3")),
+        ("/index.php/catalog/7", ("/index.php", "/catalog/7")),
+        ("/index.php/", ("/index.php", "/")),
+        ("/index.php/a/b.php", ("/index.php", "/a/b.php")),
+        ("/my%20page.php/a%2Fb%20c", ("/my page.php", "/a/b c")),
+        ("/no-such.php/x", ("/no-such.php", "/x")),
+        ("/dir.php/inner.php", ("/dir.php", "/inner.php")),
+    ],
+)
+def test_what_stands_behind_a_script_is_its_path_info(docroot: Path, path: str, expected: tuple[str, str]) -> None:
+    assert script_for(Target(path), docroot=docroot, front_controller="index.php") == expected
 
 
 @pytest.mark.parametrize("path", ["/../x.php", "/shop/../logo.svg", "/%2e%2e/x", "/shop/..", "/shop%2f..%2fx"])

@@ -63,6 +63,7 @@ def test_a_dynamic_pool_gets_the_spares_that_php_fpm_insists_on() -> None:
 def test_our_client_sends_every_parameter_that_nginx_sends() -> None:
     params = dict(request_params(path="/a?b=c", host="shop.test", docroot=Path("/srv"), script="/index.php"))
     assert {name.encode() for name, _ in nginx_params()} <= params.keys()
+    assert b"HTTPS" not in params
     assert params[b"SCRIPT_FILENAME"] == b"/srv/index.php"
     assert params[b"QUERY_STRING"] == b"b=c"
     assert params[b"HTTP_HOST"] == b"shop.test"
@@ -126,7 +127,13 @@ def test_nginx_serves_the_docroot_through_the_pool() -> None:
         marker="t0ken",
         web={},
     )
-    for part in ("listen 127.0.0.1:8080;", "fastcgi_pass unix:/run/x.sock;", 'root "/srv";', r"location ~ \.php$", "worker_processes 1;"):
+    for part in (
+        "listen 127.0.0.1:8080;",
+        "fastcgi_pass unix:/run/x.sock;",
+        'root "/srv";',
+        r"location ~ \.php(/|$)",
+        "worker_processes 1;",
+    ):
         assert part in text
     assert "client_body_buffer_size 1m;" in text
 

@@ -15,7 +15,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.files.plain import opened
 from phpdyno.host.files.trees import entries_below
 from phpdyno.model.app import AppSetting, PreparedApp
-from phpdyno.model.workload import Target, Workload
+from phpdyno.model.workload import BROWSER_ENCODING, Target, Workload
 from phpdyno.package import APP_FILES
 from phpdyno.servers.supervision.supervisor import Supervisor
 
@@ -67,7 +67,7 @@ class SymfonyHello:
     are filled in each copy."""
 
     name = "symfony-hello"
-    workload = Workload(TARGETS)
+    workload = Workload(TARGETS, accept_encoding=BROWSER_ENCODING)
     settings = SETTINGS
     fixed = frozenset[str]()
 

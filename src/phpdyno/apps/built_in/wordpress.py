@@ -12,7 +12,7 @@ from phpdyno.apps.files.copies import copy_tree, make_readable
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.errors import DynoError
 from phpdyno.model.app import AppSetting, PreparedApp
-from phpdyno.model.workload import Target, Workload
+from phpdyno.model.workload import BROWSER_ENCODING, Target, Workload
 from phpdyno.package import APP_FILES
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -38,7 +38,7 @@ class WordPress:
     only copied."""
 
     name = "wordpress"
-    workload = Workload(TARGETS)
+    workload = Workload(TARGETS, accept_encoding=BROWSER_ENCODING)
     settings = SETTINGS
     fixed = databases.FIXED
 

@@ -140,6 +140,8 @@ def wanted_of(options: BuildOptions, console: Console) -> BuildRequest:
     trainees = trainees_of(options.train)
     foundation = structs.replace(foundation_of(options.build_source), to_be_kept=options.package is not None)
     recipe = parse_recipe(options.recipe or RECIPE)
+    if options.requests.way:
+        raise UsageError("an app is trained as it says itself", where=options.requests.way, next_step="write it into its app.toml")
     if options.requests.given:
         if len(trainees) > 1:
             raise UsageError("requests of a file are those of one app", where=options.requests.given, next_step="train on one at a time")

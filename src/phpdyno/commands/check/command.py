@@ -14,24 +14,32 @@ from phpdyno.commands.check.run import look_at
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RequestOptions
-from phpdyno.commands.common.requests import own_requests
+from phpdyno.commands.common.requests import asked_source, own_requests
 from phpdyno.report.terminal_parts import inert
 from phpdyno.session.arms import make_arms
 from phpdyno.session.requirements import require_servers
-from phpdyno.session.source import open_source
+from phpdyno.session.source import open_source, workload_for
 
 EXIT_NOT_MEASURABLE = 1
 
 
 def run(reference: str, *, control: str, docroot: Path | None, urls: tuple[str, ...], requests: RequestOptions, json: bool) -> int:
     """Check an app; 1 where it cannot be measured. Raises UsageError, DynoError."""
-    definition = open_source(app_source(reference, docroot, urls))
-    arm = make_arms(control, (), aa=True, app=definition).control
+    source = app_source(reference, docroot, urls)
+    arm = make_arms(control, (), aa=True, app=open_source(source)).control
     require_servers("http", [arm])
     console = Console(stderr=True)
     own = own_requests(requests, console)
+    definition = open_source(asked_source(source, requests, own))
+    asked = workload_for(own.workload, definition.workload)
     with tempfile.TemporaryDirectory(prefix="pd-check-") as logs, LiveProgress(console, quiet=json, notes="") as progress:
-        found = look_at(definition, arm, logs=Path(logs), progress=progress, workload=own.workload)
+        found = look_at(
+            definition,
+            arm,
+            logs=Path(logs),
+            progress=progress,
+            workload=asked,
+        )
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
     else:

@@ -10,6 +10,7 @@ from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import require_valid
 from phpdyno.answers.mask import learn
+from phpdyno.answers.php_messages import php_messages
 from phpdyno.apps.source import App
 from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.drive.driver import Response
@@ -24,7 +25,7 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Target, Workload
 from phpdyno.servers.bench import Bench
-from phpdyno.servers.instance import WEB_FAULT
+from phpdyno.servers.web_words import web_fault
 from phpdyno.session.app_servers import serving
 from phpdyno.session.reach_pass import watch_app
 
@@ -103,9 +104,13 @@ def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, 
         time_ms=statistics.median(time_ms for _, time_ms, _ in warm),
         php_ms=statistics.median(cpu_ms for _, _, cpu_ms in warm),
         moving=moving,
-        warnings=tuple(dict.fromkeys(line.strip('"') for line in _SAID.findall(said)))[:MOST_WARNINGS],
+        warnings=tuple(dict.fromkeys([*(line.strip('"') for line in _SAID.findall(said)), *_in_page(last)]))[:MOST_WARNINGS],
         problem=problem,
     )
+
+
+def _in_page(response: Response) -> list[str]:
+    return [f"in the page: {message}" for message in php_messages(answer_of(response).body)]
 
 
 def _compared(target: Target, answers: list[Answer]) -> tuple[str, float | None]:
@@ -129,5 +134,5 @@ def _explained(driven: DrivenInstance, said: str) -> str:
     """What of that which the servers `said` to one target explains why it fails; '' when nothing
     does."""
     fatal = [line.strip('"') for line in _SAID.findall(said) if "error:" in line]
-    refused = WEB_FAULT.findall(said)
-    return driven.instance.crashes() or driven.instance.broken() or (fatal[-1] if fatal else f"nginx: {refused[-1]}" if refused else "")
+    refused = web_fault(said, driven.instance.arm.layer("web"))
+    return driven.instance.crashes() or driven.instance.broken() or (fatal[-1] if fatal else refused)

@@ -57,15 +57,39 @@ class RequestOptions:
         Path | None, Parameter(show_default=False, help="with --from-log: write what it came to into a workload file")
     ] = None
     workload: Annotated[Path | None, Parameter(show_default=False, help="ask what a workload file holds")] = None
+    host: Annotated[
+        str | None, Parameter(show_default=False, help="ask for this host; https://NAME: PHP is told that it is asked over https")
+    ] = None
+    accept_encoding: Annotated[
+        str | None,
+        Parameter(show_default=False, help="what requests say of compression; default: as a browser, 'gzip, deflate, br'; none: nothing"),
+    ] = None
+
+    nginx: Annotated[
+        str | None,
+        Parameter(show_default=False, help="a file with the server block to serve by; live[:POOL]: of your own nginx, before that pool"),
+    ] = None
 
     @property
     def given(self) -> str:
-        """The first option that was given, as it is typed; '' without any."""
-        values = asdict(self).items()
-        return next((f"--{name.replace('_', '-')}" for name, value in values if value is not None), "")
+        """The first option that was given of those that say what is asked, as it is typed; ''
+        without any."""
+        return self._first(HOW, among=False)
+
+    @property
+    def way(self) -> str:
+        """The first option that was given of those that say how is asked, as it is typed; '' without
+        any."""
+        return self._first(HOW, among=True)
+
+    def _first(self, names: frozenset[str], *, among: bool) -> str:
+        given = (name for name, value in asdict(self).items() if value is not None and (name in names) == among)
+        return next((f"--{name.replace('_', '-')}" for name in given), "")
 
 
 NO_REQUESTS = RequestOptions()
+HOW = frozenset({"host", "accept_encoding", "nginx"})
+"""Those that say how is asked, not what."""
 
 
 @Parameter(name="*")

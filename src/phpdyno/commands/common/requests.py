@@ -14,11 +14,12 @@ from phpdyno.access_log.summary import LogSummary, workload_of
 from phpdyno.access_log.words import summary_text, unread_words
 from phpdyno.commands.common.live import print_line
 from phpdyno.commands.common.options import RequestOptions
+from phpdyno.config.app_toml import nginx_source
 from phpdyno.config.values import absolute
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
-from phpdyno.model.plan import AppRequest
+from phpdyno.model.plan import AppRequest, AppSource
 from phpdyno.model.workload import Workload
 
 _Request = TypeVar("_Request", bound=AppRequest)
@@ -39,7 +40,20 @@ def with_requests(question: _Request, options: RequestOptions, console: Console)
     """The question with the requests of a log or a workload file, where one is named; read when all
     else is known to be in order."""
     own = own_requests(options, console)
-    return structs.replace(question, workload=own.workload, source=structs.replace(question.source, requests=own.file))
+    return structs.replace(question, workload=own.workload, source=asked_source(question.source, options, own))
+
+
+def asked_source(source: AppSource, options: RequestOptions, own: OwnRequests) -> AppSource:
+    """The source with the file of the requests, and with how they are to be asked: a host that was
+    named, else https where the file says so."""
+    https = f"https://{own.workload.host}" if own.workload is not None and own.workload.scheme == "https" else ""
+    return structs.replace(
+        source,
+        requests=own.file,
+        host=options.host or https,
+        accept_encoding=options.accept_encoding,
+        nginx=nginx_source(options.nginx or "", Path.cwd(), where="--nginx"),
+    )
 
 
 def own_requests(options: RequestOptions, console: Console) -> OwnRequests:
@@ -88,8 +102,8 @@ def check_request_options(options: RequestOptions) -> None:
 
 def refuse_with_resume(options: RequestOptions) -> None:
     """Raise UsageError for requests of another source on a run that has its own."""
-    if options.given:
-        raise UsageError("a run that is resumed keeps its requests", where=f"--resume with {options.given}", next_step="leave that one out")
+    if given := options.given or options.way:
+        raise UsageError("a run that is resumed keeps its requests", where=f"--resume with {given}", next_step="leave that one out")
 
 
 def _refuse_existing(path: Path | None) -> None:

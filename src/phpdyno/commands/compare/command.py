@@ -70,8 +70,8 @@ def _refuse_servers(options: CompareOptions) -> None:
     where = f"--script {options.script}"
     if options.reference or options.docroot or options.urls:
         raise UsageError("both a script and an app are given", where=where, next_step="give one of the two")
-    if options.requests.given:
-        raise UsageError(f"{options.requests.given} belongs to an app; a script has operations", where=where)
+    if given := options.requests.given or options.requests.way:
+        raise UsageError(f"{given} belongs to an app; a script has operations", where=where)
     if options.transport != "http":
         raise UsageError(f"--transport {options.transport} belongs to an app; a script has no server", where=where)
     if options.explain:

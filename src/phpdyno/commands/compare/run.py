@@ -29,7 +29,7 @@ from phpdyno.session.ending import ending
 from phpdyno.session.environment import open_environment, refuse_another_host, tell_first
 from phpdyno.session.peers import go_on_with, with_named_peers
 from phpdyno.session.reach_pass import look_before
-from phpdyno.session.requirements import check_nginx, loaded_concurrency, require_servers
+from phpdyno.session.requirements import check_nginx, loaded_concurrency, refuse_unasked, refuse_without_nginx, require_servers
 from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
 
@@ -92,6 +92,9 @@ def compare(
         app=app_first,
     )
     check_load(question, arms)
+    if app_first is not None:
+        refuse_unasked(arms.treatments, workload_for(question.workload, app_first.workload))
+        refuse_without_nginx(app_first, question.transport, [arms.control, *arms.treatments])
     definition = app_first or open_source(question.source, arms.control)
     require_servers(question.transport, [arms.control, *arms.treatments])
     with MeasuringLock():

@@ -9,7 +9,7 @@ from rich.console import Console
 from phpdyno import __version__
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
-from phpdyno.commands.common.requests import own_requests
+from phpdyno.commands.common.requests import asked_source, own_requests
 from phpdyno.commands.common.show import form_of
 from phpdyno.commands.common.units import checked_seed, seconds
 from phpdyno.commands.explain.exporting import FOLDED, SPEEDSCOPE, check_export, export
@@ -36,12 +36,14 @@ def run(options: ExplainOptions) -> int:
             skipped=skipped_of(options.skip),
         )
     )
-    definition = open_source(app_source(options.reference, options.docroot, options.urls))
-    arms = arms_asked(options.specs, definition, wanted)
+    source = app_source(options.reference, options.docroot, options.urls)
+    arms = arms_asked(options.specs, open_source(source), wanted)
     check_export(options.folded, option=FOLDED, arms=len(arms))
     check_export(options.speedscope, option=SPEEDSCOPE, arms=len(arms))
     console = Console(stderr=True)
-    wanted = structs.replace(wanted, workload=own_requests(options.requests, console).workload)
+    own = own_requests(options.requests, console)
+    definition = open_source(asked_source(source, options.requests, own))
+    wanted = structs.replace(wanted, workload=own.workload)
     directory = make_run_dir(options.runs.absolute(), "explain", definition.name)
     started, begun = time.strftime("%Y-%m-%dT%H:%M:%S%z"), time.monotonic()
     with LiveProgress(console, quiet=options.json, notes="") as progress:

@@ -27,7 +27,7 @@ from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.peers import go_on_with, with_named_peers
-from phpdyno.session.requirements import check_nginx, require_servers
+from phpdyno.session.requirements import check_nginx, refuse_unasked, refuse_without_nginx, require_servers
 from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
 from phpdyno.session.specs import ARM_OPTION, CONTROL_OPTION, SpecReader
@@ -84,6 +84,8 @@ def measure(
     if question.keep_conn:
         check_kept(question.transport, [(arm, most_connections(question.points)) for arm in arms])
     require_servers(question.transport, arms)
+    refuse_unasked(arms, workload_for(question.workload, definition.workload))
+    refuse_without_nginx(definition, question.transport, arms)
     with MeasuringLock():
         run = make_run_dir(runs, "measure", definition.name)
         with Supervisor(run / "logs") as supervisor:

@@ -10,7 +10,7 @@ from rich.console import Console
 from phpdyno.commands.common.app_source import app_source
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RequestOptions
-from phpdyno.commands.common.requests import OwnRequests, own_requests, refuse_with_resume
+from phpdyno.commands.common.requests import OwnRequests, asked_source, own_requests, refuse_with_resume
 from phpdyno.commands.common.show import Form
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.size.found import SizeFound
@@ -41,7 +41,7 @@ def run(options: SizeOptions, *, requests: RequestOptions, runs: Path, resume: P
     else:
         asked = asked_of(options)
         own = own_requests(requests, console)
-        asked = with_requests(asked, own)
+        asked = structs.replace(with_requests(asked, own), source=asked_source(asked.source, requests, own))
         with LiveProgress(console, quiet=form == "json") as progress:
             directory = size(asked, runs=runs.absolute(), argv=argv, progress=progress)
     report_size(directory, form=form)

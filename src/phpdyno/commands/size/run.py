@@ -52,7 +52,7 @@ from phpdyno.session.ending import last_line
 from phpdyno.session.environment import notices_of, refuse_another_host, tell_first, versions_of
 from phpdyno.session.peers import go_on_with, with_named_peers
 from phpdyno.session.reach_pass import look_before
-from phpdyno.session.requirements import require_servers
+from phpdyno.session.requirements import refuse_without_nginx, require_servers
 from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
 from phpdyno.session.specs import CONTROL_OPTION, SpecReader
@@ -75,6 +75,7 @@ def size(asked: SizeRequest, *, runs: Path, argv: Sequence[str], progress: Progr
     if is_apache(arm):
         raise UsageError("this serves with Apache, which has no pool of php-fpm", where="--control", next_step="leave web.server out")
     require_servers(asked.transport, [arm])
+    refuse_without_nginx(definition, asked.transport, [arm])
     require_descriptors(_connections(asked))
     with MeasuringLock():
         run = make_run_dir(runs, COMMAND, definition.name)

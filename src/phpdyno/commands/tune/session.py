@@ -28,7 +28,7 @@ from phpdyno.server_files.apache import is_apache
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.arms import CONTROL, LOADED_CONTROL
 from phpdyno.session.environment import open_environment, tell_first
-from phpdyno.session.requirements import check_nginx, require_servers
+from phpdyno.session.requirements import check_nginx, refuse_without_nginx, require_servers
 from phpdyno.session.source import open_source, prepare_commits, workload_for
 from phpdyno.session.specs import CONTROL_OPTION, SpecReader
 
@@ -59,6 +59,7 @@ def subject_of(asked: TuneRequest) -> TuneSubject:
     bases = Bases(reader.for_cpu(given, 1), {"pool.pm.max_children": loaded, **given})
     subject = TuneSubject(asked, definition, Maker(reader, bases))
     require_servers(asked.transport, subject.controls)
+    refuse_without_nginx(definition, asked.transport, subject.controls)
     if any(is_apache(arm) for arm in subject.controls):
         raise UsageError("php-fpm is what is tuned; compare and measure take Apache", where=CONTROL_OPTION)
     require_descriptors(2 * asked.loaded_concurrency)

@@ -9,7 +9,9 @@ from msgspec import Struct
 from phpdyno._native import OUTCOMES, BodyPattern
 from phpdyno.answers.answer import Answer
 from phpdyno.answers.check import Comparison, Expectation, expect
+from phpdyno.answers.coding import CannotDecode, decoded, encodings
 from phpdyno.answers.mask import WideMaskError
+from phpdyno.answers.php_messages import php_messages
 from phpdyno.drive.driver import Response
 from phpdyno.drive.requests import LengthClass, length_class
 from phpdyno.errors import DynoError
@@ -52,6 +54,9 @@ class AnswerCheck:
         self.patterns: dict[str, BodyPattern] = {}
         self.turns = 0
         self.contended = ""
+        self._sent: dict[tuple[str, str], list[int]] = {}
+        self._said: set[tuple[str, str]] = set()
+        self._said_in_pages: list[str] = []
         self._passing: list[str] = []
         self._once: set[tuple[str, int]] = set()
 
@@ -64,6 +69,23 @@ class AnswerCheck:
     def learnt(self) -> bool:
         """Whether `learn` was called."""
         return self._expectation is not None
+
+    def said_in_pages(self) -> list[str]:
+        """Warnings and errors of PHP that stand in answers, each once, since this was asked
+        last."""
+        told, self._said_in_pages = self._said_in_pages, []
+        return told
+
+    def lengths_of(self, arm: str) -> dict[str, LengthClass]:
+        """The length class of each target's label for one arm: where it compresses its answers,
+        around the lengths of those that it gave."""
+        own = {label: length_class(sent) for (name, label), sent in self._sent.items() if name == arm}
+        return {**self.lengths, **{label: bounds for label, bounds in own.items() if label in self.lengths}}
+
+    def patterns_for(self, arm: str) -> dict[str, BodyPattern]:
+        """The patterns of one arm's bodies, by label: none where it compresses its answers and the
+        control does not, since equal pages may be packed differently."""
+        return {label: pattern for label, pattern in self.patterns.items() if (arm, label) not in self._sent}
 
     @property
     def known(self) -> Expectation:
@@ -88,7 +110,7 @@ class AnswerCheck:
             if turn == LEARNING_FETCHES - 1:
                 time.sleep(LEARNING_PAUSE_S)
             for index in range(len(targets)):
-                answers[index].append(_fetch(control, index, targets[index].label))
+                answers[index].append(self._fetch(control, index, targets[index].label))
         try:
             self._know(expect(targets, answers))
         except WideMaskError:
@@ -150,7 +172,7 @@ class AnswerCheck:
         """A whole answer. Raises RequestFailed where there is none; `at_once`: noted in `contended`
         too."""
         try:
-            return _complete(driven, self._workload.targets[index].label, response)
+            return self._seen(driven, self._workload.targets[index].label, response)
         except RequestFailed as failure:
             if at_once:
                 self.contended = failure.what
@@ -176,7 +198,7 @@ class AnswerCheck:
     def differing(self, driven: DrivenInstance, control: DrivenInstance, index: int) -> Differing | None:
         """Ask an arm for one target; what is wrong with that very answer, None where nothing is.
         Raises RequestFailed where it gives none."""
-        answer = _fetch(driven, index, self._workload.targets[index].label)
+        answer = self._fetch(driven, index, self._workload.targets[index].label)
         found = self._known.differs(index, answer)
         if found and self._relearn(control, index):
             found = self._known.differs(index, answer)
@@ -197,9 +219,25 @@ class AnswerCheck:
         """One answer. Where it differs and the control by now differs from itself as well (a clock,
         a counter), the mask learns that."""
         label = self._workload.targets[index].label
-        answer = _fetch(driven, index, label)
+        answer = self._fetch(driven, index, label)
         if self._known.differs(index, answer) and self._relearn(control, index):
-            answer = _fetch(driven, index, label)
+            answer = self._fetch(driven, index, label)
+        return answer
+
+    def _fetch(self, driven: DrivenInstance, index: int, label: str) -> Answer:
+        return self._seen(driven, label, driven.driver.fetch(index))
+
+    def _seen(self, driven: DrivenInstance, label: str, response: Response) -> Answer:
+        """A whole answer, with its messages of PHP noted, and of a compressed one its length as it
+        was sent, which is what is looked at under load. Raises RequestFailed where there is
+        none."""
+        answer = _complete(driven, label, response)
+        for message in php_messages(answer.body):
+            if (label, message) not in self._said:
+                self._said.add((label, message))
+                self._said_in_pages.append(f"{label} shows a message of PHP: {message}")
+        if answer.sent_bytes is not None:
+            self._sent.setdefault((driven.instance.arm.name, label), []).append(answer.sent_bytes)
         return answer
 
     def ask_control(self, control: DrivenInstance, index: int) -> bool:
@@ -214,15 +252,11 @@ class AnswerCheck:
         """Ask the control once; whether it differs by now from what is known, which is then
         extended."""
         label = self._workload.targets[index].label
-        now = _fetch(control, index, label)
+        now = self._fetch(control, index, label)
         if not self._known.differs(index, now):
             return False
         self.learn_more(index, now)
         return True
-
-
-def _fetch(driven: DrivenInstance, index: int, label: str) -> Answer:
-    return _complete(driven, label, driven.driver.fetch(index))
 
 
 def _complete(driven: DrivenInstance, label: str, response: Response) -> Answer:
@@ -235,4 +269,11 @@ def _complete(driven: DrivenInstance, label: str, response: Response) -> Answer:
 def answer_of(response: Response) -> Answer:
     """A whole response as data to compare."""
     headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
-    return Answer(response.status, headers, response.body)
+    codings = encodings(headers)
+    if not codings or not response.body:
+        return Answer(response.status, headers, response.body)
+    coded, sent = ", ".join(codings), len(response.body)
+    try:
+        return Answer(response.status, headers, decoded(response.body, codings), coded, sent)
+    except CannotDecode as error:
+        return Answer(response.status, headers, response.body, coded, sent, str(error))

@@ -14,6 +14,7 @@ from phpdyno.experiment.common.stage import LiveInstance, Stage
 from phpdyno.model.plan import Panel, Transport
 from phpdyno.model.workload import Workload
 from phpdyno.servers.instance import Instance
+from phpdyno.servers.programs.finding import nginx_number
 from phpdyno.servers.script import ScriptInstance
 from phpdyno.servers.tarantool.ceiling import CeilingInstance
 from phpdyno.servers.tarantool.connectors import ConnectorInstance
@@ -98,7 +99,15 @@ def native_driver(
     app = instance.app
     return NativeDriver(
         instance.http if transport == "http" else instance.fastcgi,
-        native_targets(workload, transport, docroot=app.docroot, front_controller=app.front_controller, lengths=lengths, patterns=patterns),
+        native_targets(
+            workload,
+            transport,
+            docroot=app.docroot,
+            front_controller=app.front_controller,
+            lengths=lengths,
+            patterns=patterns,
+            nginx=nginx_number() if transport == "fastcgi" else "",
+        ),
         keep_alive=instance.keeps(concurrency) if transport == "http" else keep_conn,
         concurrency=concurrency,
         max_failures=max_failures,

@@ -78,9 +78,9 @@ class LoadedAnswers:
         """What the answers since the last time were, by arm. The control's are looked at first:
         what it was seen to give is nobody's fault."""
         pending, self._pending = self._pending, defaultdict(_Pending)
-        return {arm: self._count(pending[arm], control == arm, ask) for arm in sorted(pending, key=lambda name: name != control)}
+        return {arm: self._count(arm, pending[arm], control == arm, ask) for arm in sorted(pending, key=lambda name: name != control)}
 
-    def _count(self, pending: _Pending, own: bool, ask: AskControl) -> AnswerCount:
+    def _count(self, arm: str, pending: _Pending, own: bool, ask: AskControl) -> AnswerCount:
         wrong, first = pending.failed, pending.first
         for index, differing in pending.differing.items():
             alike, found = self._look(index, pending.bodies[index], own, ask)
@@ -88,9 +88,11 @@ class LoadedAnswers:
                 wrong += differing - alike
                 first = first or f"{self._check.known.targets[index].label}: {found}"
         how: Counter[str] = Counter()
+        whole = self._check.patterns_for(arm)
         for targets, seen in pending.slots:
             for index, count in _counts(targets).items():
-                how[compared(self._check.known, index) if seen else "by_length"] += count
+                held = seen and self._check.known.targets[index].label in whole
+                how[compared(self._check.known, index) if held else "by_length"] += count
         return AnswerCount(how["exact"], how["masked"], how["by_length"], wrong, first)
 
     def _look(self, index: int, bodies: Counter[bytes], own: bool, ask: AskControl) -> tuple[int, str]:

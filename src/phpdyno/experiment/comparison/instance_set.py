@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from phpdyno.drive.driver import Response
+from phpdyno.drive.requests import LengthClass
 from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.first_requests import make_first_requests
 from phpdyno.experiment.common.loaded_answers import LoadedAnswers
@@ -91,6 +92,7 @@ class InstanceSetStart:
         if not learnt:
             self.log.phase("learning the control's answers")
             targets = self.answer_check.learn(self.driven(control))
+            self._tell_messages(control.arm.name)
             self.log.record(Answers(control.arm.name, equal=True, detail="reference", targets=targets))
             self.log.phase("warming up")
         start = time.monotonic()
@@ -104,10 +106,11 @@ class InstanceSetStart:
             self.log.record(Proved(control.arm.name, warm[control.arm.name].facts, ()))
         for name in tuple(driven_instances):
             try:
-                known = self.answer_check.turns
+                known = self._valid(control.arm.name, name)
                 self._check_answers(driven_instances[name], driven, answers[name], at_once=at_once)
-                if self.answer_check.turns != known:
-                    # The mask has learnt more: what counts as a valid answer changed for everybody.
+                if self._valid(control.arm.name, name) != known:
+                    # The mask has learnt more, or the arm compresses: what counts as a valid answer
+                    # changed for everybody.
                     driven = self.driven(control)
                     driven_instances = {held: self.driven(each.instance) for held, each in driven_instances.items()}
                 warm[name] = self.warm(driven_instances[name], asked=True)
@@ -122,6 +125,10 @@ class InstanceSetStart:
                 self._findings.invalidate(failure.arm, failure.what, block=block)
                 driven_instances.pop(name, None)
         return InstanceSet(driven, driven_instances, warm, time.monotonic() - start)
+
+    def _valid(self, *arms: str) -> tuple[int, list[dict[str, LengthClass]]]:
+        """What valid answers look like: how often the mask has learnt, and the lengths by arm."""
+        return self.answer_check.turns, [self.answer_check.lengths_of(arm) for arm in arms]
 
     def make_first_requests(self, driven_instances: Sequence[DrivenInstance]) -> list[list[Response]]:
         """The first answers of fresh instances, by driven instance and target, asked for in an
@@ -223,7 +230,13 @@ class InstanceSetStart:
         if not outcome.equal:
             raise ArmFailed(driven.instance.arm, f"it answers differently from the control: {outcome.detail}")
 
+    def _tell_messages(self, name: str) -> None:
+        for words in self.answer_check.said_in_pages():
+            self.log.note(f"{name}: {words}")
+            self.log.incident(name, "PHP complains in a page", words)
+
     def _tell_passing(self, name: str, block: int | None = None) -> None:
+        self._tell_messages(name)
         for words in self.answer_check.passing():
             self.log.incident(name, "one answer differed", words, block=block)
 

@@ -34,7 +34,7 @@ from phpdyno.experiment.sweep.plan import (
 from phpdyno.experiment.sweep.visiting import Guest, Visitor, VisitOrder
 from phpdyno.host.cores import on_cores
 from phpdyno.host.sockets.kernel_network import counts_interrupts_apart
-from phpdyno.journal.sweep import ArmSeen, Lengths, Sweep, Visited
+from phpdyno.journal.sweep import ArmSeen, Lengths, Noticed, Sweep, Visited
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
 from phpdyno.model.runs.bottleneck import Load
@@ -159,7 +159,7 @@ class SweepRunner:
             plan.workload,
             plan.transport,
             concurrency,
-            lengths=self._answer_check.lengths,
+            lengths=self._answer_check.lengths_of(instance.arm.name),
             keep_conn=plan.keep_conn,
             max_failures=UNLIMITED,
             threads=self._threads,
@@ -189,13 +189,22 @@ class SweepRunner:
         self.progress.phase("learning the answers")
         with self.bench.running([first]) as (instance,), self._driven(instance) as reference:
             self._answer_check.learn(reference)
+            self._tell_messages(first)
             for arm in others:
                 self.progress.phase(f"{arm.name}: does it answer as {first.name} does")
                 with self.bench.running([arm]) as (other,), self._driven(other) as driven:
                     given = [driven.driver.fetch(index) for index in range(len(self.plan.workload.targets))]
                     outcome = self._answer_check.check(driven, reference, given, at_once=False)
+                self._tell_messages(arm)
                 if not outcome.equal:
                     raise ArmFailed(arm, f"it answers differently from {first.name}: {outcome.detail}")
+
+    def _tell_messages(self, arm: Arm) -> None:
+        """Say what PHP complained of in the pages that an arm gave, and keep it for the report."""
+        if said := tuple(f"{arm.name}: {words}" for words in self._answer_check.said_in_pages()):
+            self._journal.append(Noticed(said))
+            for each in said:
+                self.progress.note(each)
 
     @contextmanager
     def _driven(self, instance: Instance) -> Iterator[DrivenInstance]:

@@ -4,12 +4,12 @@ from is another one by the time that the build is made anew."""
 import hashlib
 from pathlib import Path
 
-from msgspec import json
+from msgspec import json, to_builtins
 
 from phpdyno.errors import DynoError
 from phpdyno.journal.replacing import replace_record
 from phpdyno.model.decoding import NOT_JSON
-from phpdyno.model.workload import Workload
+from phpdyno.model.workload import BROWSER_ENCODING, Workload
 
 FOLDER = "requests"
 PRIVATE = 0o700
@@ -17,8 +17,12 @@ PRIVATE = 0o700
 
 
 def traffic_digest(workload: Workload) -> str:
-    """16 hexadecimal digits of everything that is asked."""
-    return hashlib.sha256(json.encode(workload)).hexdigest()[:16]
+    """16 hexadecimal digits of everything that is asked. What a browser says of compression, plain
+    http and no word of a proxy add nothing to it, so that builds of before there was a choice are
+    found."""
+    asked = to_builtins(workload)
+    plain = {"scheme": ("http",), "forwarded": (False,), "accept_encoding": ("", BROWSER_ENCODING)}
+    return hashlib.sha256(json.encode({key: value for key, value in asked.items() if value not in plain.get(key, ())})).hexdigest()[:16]
 
 
 def keep_requests(home: Path, workload: Workload) -> None:

@@ -1,6 +1,7 @@
 """Finding the servers' programs, and the line that installs one that is missing."""
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -101,3 +102,12 @@ def newest_program(pattern: str) -> str | None:
 def nginx_version() -> str:
     """Version of the installed nginx, as it prints it."""
     return told([find_program("nginx"), "-v"]).stderr.decode(errors="replace").strip().removeprefix("nginx version: ")
+
+
+@functools.cache
+def nginx_number() -> str:
+    """The number alone (`1.22.1`), as nginx tells PHP; '' where nginx is not installed."""
+    try:
+        return nginx_version().removeprefix("nginx/").split()[0]
+    except (DynoError, IndexError):
+        return ""

@@ -63,7 +63,7 @@ def sweep_view(sweep: Sweep, run_name: str) -> SweepView:
         scope=scope.scope_of(_app(plan), plan.workload, plan.arms, host, plan.seed),
         host=scope.host_in_words(host),
         environment=_environment(sweep, host),
-        warnings=tuple(dict.fromkeys(warning for each in sweep.hosts for warning in each.warnings)),
+        warnings=tuple(dict.fromkeys([*(warning for each in sweep.hosts for warning in each.warnings), *sweep.noticed])),
         reached=reach_view(sweep.reached) if sweep.reached else None,
         sentences=tuple(arm.sentence for arm in arms),
         repeat=scope.repeat(header.argv, plan.seed, "measure"),

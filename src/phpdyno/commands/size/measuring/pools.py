@@ -131,6 +131,8 @@ class Pools:
             driven = DrivenInstance(instance, self.driver(instance, 1))
             try:
                 self._answer_check.learn(driven)
+                for words in self._answer_check.said_in_pages():
+                    self.progress.note(words)
             finally:
                 driven.driver.close()
 
@@ -147,7 +149,7 @@ class Pools:
             workload or self.workload,
             self.transport,
             in_flight,
-            lengths=self._answer_check.lengths,
+            lengths=self._answer_check.lengths_of(instance.arm.name),
             keep_conn=False,
             max_failures=UNLIMITED,
             threads=self.threads,
