@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.apps.data import databases
 from phpdyno.apps.data.services import kept_as_left, prepare_services, start_services
@@ -17,6 +17,7 @@ from phpdyno.apps.files.copies import copy_without, give_to_service, make_empty,
 from phpdyno.apps.files.links import mend_links
 from phpdyno.apps.files.rights import copy_linked, copy_named, named_file, place_and_reader
 from phpdyno.apps.files.standing import FilesLeftOut, is_large, stand_tree
+from phpdyno.apps.project.root import find_root
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.config.services import check_dumps
@@ -150,6 +151,7 @@ class FolderApp:
             linked=tree.linked,
             services=services,
             peers=described.network,
+            notices=described.notices,
         )
 
     def _show_named(self, supervisor: Supervisor) -> None:
@@ -309,4 +311,16 @@ def plain_docroot(docroot: Path, urls: Sequence[str]) -> FolderApp:
         check_target_path(url, where="--url")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-._") or "docroot"
     targets = tuple(Target(url) for url in dict.fromkeys(urls or ["/"]))
-    return FolderApp(AppFile(file=path, name=name[:64], root=path, docroot=path, targets=targets))
+    described = AppFile(file=path, name=name[:64], root=path, docroot=path, targets=targets, root_named=False)
+    return FolderApp(with_found_root(described, where=f"--docroot {docroot}"))
+
+
+def with_found_root(described: AppFile, *, where: str) -> AppFile:
+    """The description with the project's root, where its file says of none and more is needed than
+    the docroot. Raises UsageError where that is not copied unasked."""
+    if described.root_named or not described.docroot.is_dir():
+        return described
+    found = find_root(described.docroot, described.front_controller, where=where)
+    if found is None:
+        return described
+    return structs.replace(described, root=found.root, docroot=found.docroot, notices=(*described.notices, found.words))

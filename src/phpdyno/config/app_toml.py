@@ -53,7 +53,8 @@ class AppFile(Struct, frozen=True):
     in `root` that are left out: of a directory what is in it. `settings` are those that an arm may
     change as `app.NAME`; `services` stand at production's addresses of them. `network` are peers of
     the host's network that it may reach. `author` is the account whose word the file is where we
-    are root and that account is not: what it names is read with its rights.
+    are root and that account is not: what it names is read with its rights. `root_named`: the file
+    says what is copied; else that is found (`notices` say what), and it is the docroot until then.
     """
 
     file: Path
@@ -73,6 +74,8 @@ class AppFile(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     author: int = 0
     network: tuple[Tcp, ...] = ()
+    root_named: bool = True
+    notices: tuple[str, ...] = ()
 
 
 class _RawSetting(Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,6 +136,8 @@ def load_app_toml(path: Path) -> AppFile:
         exclude=tuple(_excluded(text, docroot.relative_to(root), where=f"{path}: exclude[{at}]") for at, text in enumerate(raw.exclude)),
         author=steered_by(path, file),
         network=_network(raw.network, path),
+        # A place that is left out is named from the root.
+        root_named=raw.root is not None or bool(raw.exclude),
     )
     refuse_served(app.network, app.services, where=f"{path}: network")
     _check_env_and_ini(app)

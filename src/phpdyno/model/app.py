@@ -34,7 +34,8 @@ class PreparedApp(Struct, frozen=True):
     its preparation began, since 1970, and `left_out` the paths in its original that it goes
     without. `linked` are places outside that its links lead to, seen at their own paths. `peers` of
     the host's network may be reached from the bottle. `ini` and `env` are settings that the app
-    itself needs in every arm; `{db_socket}` in them stands for the database's socket.
+    itself needs in every arm; `{db_socket}` in them stands for the database's socket. `notices` are
+    lines that a report begins with.
     """
 
     name: str
@@ -57,6 +58,7 @@ class PreparedApp(Struct, frozen=True):
     left_out: tuple[str, ...] = ()
     linked: tuple[Path, ...] = ()
     peers: tuple[Tcp, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def copy(self) -> Path:

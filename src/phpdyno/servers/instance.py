@@ -20,6 +20,7 @@ from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.server_files.fastcgi import http_request
 from phpdyno.server_files.nginx import ACCESS_LOG
 from phpdyno.servers.facts.meter import Meter, await_idle
+from phpdyno.servers.facts.outside import in_own_paths
 from phpdyno.servers.facts.pool_memory import read_own_kib
 from phpdyno.servers.facts.server import server_facts
 from phpdyno.servers.facts.worker import PROBE_TIMEOUT_NS, ProbeAnswer, probe_worker, read_facts
@@ -235,7 +236,7 @@ class Instance:
         """What explains failed requests: a crashed worker, an ended server, else PHP's last fatal
         error; '' when nothing does."""
         fatal = [line.rpartition("PHP message: ")[2].strip('"') for line in self.fpm.said().splitlines() if "PHP Fatal error" in line]
-        return self.crashes() or self.broken() or (fatal[-1] if fatal else "") or self._web_fault()
+        return self.crashes() or self.broken() or (in_own_paths(fatal[-1], self.app) if fatal else "") or self._web_fault()
 
     def _web_fault(self) -> str:
         """What the web server's log says last of an answer that it could not pass on (`upstream

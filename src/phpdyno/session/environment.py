@@ -70,10 +70,10 @@ def open_environment(
 
 def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
     """What a report begins with: that the app ran without a bottle, or whom it could reach from
-    there."""
+    there, and what of it was copied where nobody said so."""
     if supervisor.no_bottle:
-        return (open_words(supervisor.no_bottle),)
-    return (through_words(app.peers),) if app.peers else ()
+        return (open_words(supervisor.no_bottle), *app.notices)
+    return (through_words(app.peers), *app.notices) if app.peers else app.notices
 
 
 def tell_first(warnings: Sequence[str], progress: Progress) -> None:
