@@ -13,6 +13,7 @@ from phpdyno.commands.compare.options import compare
 from phpdyno.commands.connectors.options import connectors
 from phpdyno.commands.doctor.options import doctor
 from phpdyno.commands.explain.options import explain
+from phpdyno.commands.init.options import init
 from phpdyno.commands.ladder.options import ladder
 from phpdyno.commands.matrix.options import matrix
 from phpdyno.commands.measure.options import measure
@@ -38,6 +39,7 @@ app = App(
 )
 
 COMMANDS = (
+    init,
     compare,
     tune,
     measure,
