@@ -35,7 +35,8 @@ class PreparedApp(Struct, frozen=True):
     without. `linked` are places outside that its links lead to, seen at their own paths. `peers` of
     the host's network may be reached from the bottle. `ini` and `env` are settings that the app
     itself needs in every arm; `{db_socket}` in them stands for the database's socket. `notices` are
-    lines that a report begins with.
+    lines that a report begins with. `also` are copies of what the app has outside of its root, each
+    with the path that it is seen at.
     """
 
     name: str
@@ -59,6 +60,7 @@ class PreparedApp(Struct, frozen=True):
     linked: tuple[Path, ...] = ()
     peers: tuple[Tcp, ...] = ()
     notices: tuple[str, ...] = ()
+    also: tuple[tuple[Path, Path], ...] = ()
 
     @property
     def copy(self) -> Path:
@@ -84,4 +86,4 @@ class PreparedApp(Struct, frozen=True):
     @property
     def binds(self) -> dict[Path, Path]:
         """What has to be seen elsewhere than where it lies, by where that is."""
-        return {self.place: self.seen_at} if self.place and self.seen_at else {}
+        return {**({self.place: self.seen_at} if self.place and self.seen_at else {}), **dict(self.also)}

@@ -98,7 +98,10 @@ class _Reading:
                 place = max(after, place + 1)
             elif word.lstrip("\\") in OPENS | {"chdir"} and reader.text_at(place + 1) == "(":
                 place = yield from self._opened(word.lstrip("\\"), place + 2)
-            elif self._assigns(place):
+            elif name := self._assigned(place):
+                # Where a configuration lies is often said so: define('CONF', '/srv/shop/etc/').
+                if (held := reader.known.get(name, "")).startswith("/"):
+                    yield from self._there(Constant(held, whole=True), loaded=False, always=False)
                 place += 1
             elif word.lstrip("\\") in _PLACES or self._begins(place):
                 value, after = reader.value(place)
@@ -114,8 +117,9 @@ class _Reading:
         yield from self._there(value, loaded=False, always=False)
         return max(after, place)
 
-    def _assigns(self, place: int) -> bool:
-        """Keep what `$x = …`, `const X = …` or `define('X', …)` says; whether it was one."""
+    def _assigned(self, place: int) -> str:
+        """Keep what `$x = …`, `const X = …` or `define('X', …)` says; the name, '' for anything
+        else."""
         reader = self.reader
         tokens = reader.tokens
         name, start = "", 0
@@ -126,13 +130,14 @@ class _Reading:
         elif reader.text_at(place).lstrip("\\") == "define" and reader.text_at(place + 1) == "(" and place + 4 < len(tokens):
             name, start = (tokens[place + 2].text, place + 4) if tokens[place + 2].kind == "string" else ("", 0)
         if not name or start >= len(tokens):
-            return False
+            return ""
         value, _ = reader.value(start)
         if value is not None and value.whole:
-            reader.known[name] = value.text
-        else:
+            # A constant keeps its first value.
+            reader.known[name] = reader.known.get(name, value.text) if not name.startswith("$") else value.text
+        elif name.startswith("$"):
             reader.known.pop(name, None)
-        return True
+        return name
 
     def _begins(self, place: int) -> bool:
         """Whether something known is gone on with, as in `ROOT . '/x'`, or handed over."""

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from msgspec import structs
 
+from phpdyno.apps.project.limits import marker_of
 from phpdyno.commands.init.found import AppFound, ServiceFound
 from phpdyno.commands.init.reading.configurations import read_configuration
-from phpdyno.commands.init.reading.layouts import find_layout
+from phpdyno.commands.init.reading.layouts import DOCROOTS, find_layout
 from phpdyno.commands.init.reading.pages import pages_of
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Target, Workload
@@ -19,7 +20,10 @@ def look_at(folder: Path, *, workload: Workload | None = None, log: str = "") ->
     """What a directory shows of its app, with the targets of an access log (`workload`, of the file
     `log`) or of its sitemap. Raises UsageError where no app lies there."""
     layout = find_layout(folder)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", layout.root.resolve().name).strip("-._")[:64] or "app"
+    # A root that nothing marks is only what holds all parts: /srv/shop is called shop, usr/share is
+    # not.
+    named = layout.root if marker_of(layout.root) or layout.docroot.name in DOCROOTS else layout.docroot
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", named.resolve().name).strip("-._")[:64] or "app"
     configuration = read_configuration(layout, name)
     if workload is not None:
         targets, told, host = workload.targets, f"the access log {log}", ""
