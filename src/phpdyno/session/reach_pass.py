@@ -131,7 +131,8 @@ def place_to_take(path: str, root: Path) -> str:
     below those that are there and empty, and those that lead to the app's `root`; '' for a place
     that is a run's own in any case."""
     parts = Path(path).parts
-    if any(Path(path).is_relative_to(tree) for tree in (*PRIVATE, *LINKS, *SYSTEM, "/proc", "/dev")):
+    own = (*PRIVATE, *LINKS, *SYSTEM, "/proc", "/dev")
+    if any(Path(path).is_relative_to(tree) and not root.is_relative_to(tree) for tree in own):
         return ""
     for number in range(2, len(parts) + 1):
         place = Path(*parts[:number])

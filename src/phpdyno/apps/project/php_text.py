@@ -12,7 +12,7 @@ Kind = Literal["string", "template", "variable", "word", "number", "sign"]
 _OPEN = re.compile(r"<\?(?:php(?=\s|$)|=)", re.IGNORECASE)
 _TOKEN = re.compile(
     r"""
-      (?P<blank>\s+|\#(?!\[)[^\n]*?(?=\?>|\n|$)|//[^\n]*?(?=\?>|\n|$)|/\*.*?(?:\*/|$))
+      (?P<blank>\s+|\#(?!\[)[^\n]*?(?=\?>|\n|$)|//[^\n]*?(?=\?>|\n|$)|/\*.*?(?:\*/|\Z))
     | (?P<close>\?>)
     | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\$]|\\.|\$(?![\w{]))*")
     | (?P<template>"(?:[^"\\]|\\.)*"|<<<\s*(?P<quote>["']?)(?P<name>\w+)(?P=quote)\r?\n.*?^\s*(?P=name)\b)

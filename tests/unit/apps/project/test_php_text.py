@@ -42,3 +42,8 @@ def test_the_beginning_of_what_is_partly_known() -> None:
 def test_only_php_is_read() -> None:
     text = "<b>'no'</b><?php 'a' // 'b' ?> 'c' <?= 'd' /* 'e' */ ?>\n<?php # 'f'\n'g'; <<<X\n'h'\nX; 'i'"
     assert [token.text for token in tokens_of(text) if token.kind == "string"] == ["a", "d", "g", "i"]
+
+
+def test_comments_of_several_lines_and_other_ends_of_lines() -> None:
+    text = "<?php\r\n/**\r\n * Don't read 'this'.\r\n */\r\n'a'; // it's a comment\r\n'b'; /* never\n closed 'c'"
+    assert [token.text for token in tokens_of(text) if token.kind == "string"] == ["a", "b"]

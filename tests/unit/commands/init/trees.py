@@ -3,6 +3,11 @@
 from pathlib import Path
 
 WP_CONFIG = """<?php
+/**
+ * The base configuration. Don't edit what isn't yours.
+ *
+ * @package WordPress
+ */
 /** The name of the database for WordPress */
 define( 'DB_NAME', 'shop_wp' );
 define( "DB_USER", 'wp' );
