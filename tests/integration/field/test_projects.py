@@ -67,3 +67,26 @@ def test_a_place_of_several_sites_is_refused_before_anything_starts(shop: Path) 
         f"phpdyno: --docroot {place}/html: html/index.php loads ../lib.php, and {place} holds other sites too (blog, shop); "
         f'to copy it all the same, write an app.toml in {place}/html with root = ".." and docroot = "."'
     )
+
+
+def test_data_elsewhere_is_missed_by_name_and_taken_along(shop: Path) -> None:
+    data = shop.parent.parent / "data"
+    (data / "pages").mkdir(parents=True)
+    (data / "pages/start.txt").write_text("the page of the wiki")
+    name = "d" + "ata"  # what static reading does not see
+    (shop / "public/index.php").write_text(
+        f"<?php $d = strrev('{str(data.parent)[::-1]}') . '/{name}/pages/start.txt';\n"
+        "echo is_file($d) ? file_get_contents($d) : 'no such page';\n@file_put_contents($d . '.seen', '1');\n"
+    )
+    (shop / "app.toml").write_text('name = "wiki"\nroot = "."\ndocroot = "public"\n[[target]]\npath = "/"\n')
+    found = checked(shop)
+    assert found.targets[0].body_bytes == len("no such page")
+    assert found.reached is not None
+    assert [each.path for each in found.reached.missed] == [str(data)]
+    assert f'`also = ["{data}"]` in an app.toml takes it along' in phpdyno("check", shop).stdout
+    (shop / "app.toml").write_text(f'also = ["{data}"]\n{(shop / "app.toml").read_text()}')
+    found = checked(shop)
+    assert found.targets[0].body_bytes == len("the page of the wiki")
+    assert found.reached is not None
+    assert (found.reached.missed, found.reached.writes) == ((), ())
+    assert sorted(each.name for each in (data / "pages").iterdir()) == ["start.txt"]
