@@ -9,15 +9,17 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.apps.data import databases
 from phpdyno.apps.data.services import kept_as_left, prepare_services, start_services
+from phpdyno.apps.files.beside import BesideRoot, refuse_unfit, stand_beside
 from phpdyno.apps.files.copies import copy_without, give_to_service, make_empty, require_room_for, tree_digest
 from phpdyno.apps.files.links import mend_links
 from phpdyno.apps.files.rights import copy_linked, copy_named, named_file, place_and_reader
 from phpdyno.apps.files.site import site_of
 from phpdyno.apps.files.standing import FilesLeftOut, is_large, stand_tree
+from phpdyno.apps.project.root import find_root
 from phpdyno.apps.source import Progress, default_env
 from phpdyno.config.app_toml import DB_SOCKET, AppFile, check_target_path
 from phpdyno.config.services import check_dumps
@@ -60,6 +62,7 @@ class FolderApp:
             raise UsageError("there is no such SQL dump", where=f"{file}: sql {described.sql}", next_step="write it relative to the file")
         check_dumps(described.services, file)
         self.site = site_of(described)
+        refuse_unfit(described.also, where=str(file))
         front = described.docroot / described.front_controller
         if described.front_controller != "index.php" and not front.is_file():
             raise UsageError(
@@ -115,12 +118,13 @@ class FolderApp:
         tree = self._tree(supervisor, progress, place, shared)
         root = self.original if tree.seen_at else tree.place
         docroot = root / described.docroot.relative_to(described.root)
-        seed = ""
+        beside = self._beside(supervisor, progress, shared)
+        seed = beside.digest
         datadir = None
         ini, env = self._told(default_env(described.settings))
         if described.database is not None:
             datadir = self._seeded(supervisor, described.database, cache, progress)
-            seed = datadir.parent.name
+            seed += datadir.parent.name
         services = prepare_services(
             supervisor, described.services, cache=cache, file=described.file, author=described.author, progress=progress
         )
@@ -133,7 +137,7 @@ class FolderApp:
                     datadir = (shared and shared.datadir) or databases.live_datadir(supervisor, datadir, "prepared-datadir")
                     stack.enter_context(databases.serving(supervisor, datadir))
                 start_services(stack, supervisor, services, addresses_of(described.services, described.network))
-                self._run(supervisor, root, ini, env, {tree.place: tree.seen_at} if tree.seen_at else {})
+                self._run(supervisor, root, ini, env, {**({tree.place: tree.seen_at} if tree.seen_at else {}), **dict(beside.places)})
             services = kept_as_left(supervisor, services)
         return PreparedApp(
             name=described.name,
@@ -156,7 +160,28 @@ class FolderApp:
             services=services,
             peers=described.network,
             site=self.site,
+            notices=described.notices,
+            also=beside.places,
         )
+
+    def _beside(self, supervisor: Supervisor, progress: Progress, shared: PreparedApp | None) -> BesideRoot:
+        """What the app has outside of its root; another revision's where that was prepared."""
+        if shared is not None:
+            return BesideRoot(shared.also)
+        for place in self.described.also:
+            progress(f"copying {place}")
+        return stand_beside(supervisor, self.described.also, partial(self._copy_beside, supervisor), where=str(self.described.file))
+
+    def _copy_beside(self, supervisor: Supervisor, source: Path, into: Path, where: str) -> None:
+        read, reader = place_and_reader(source, self.described.author, supervisor)
+        into.mkdir(mode=0o700)
+        require_room_for(read, into, where=where, next_step="leave it out of also, or set PHPDYNO_LIVE")
+        if reader:
+            copy_named(supervisor, reader, source, into, left_out=(), where=where)
+        else:
+            copy_without(supervisor, read, into, ())
+        give_to_service(supervisor, into)
+        into.chmod(0o755)
 
     def _show_named(self, supervisor: Supervisor) -> None:
         """Let the prepare command see the files that it names outside the root, where that is no
@@ -319,4 +344,16 @@ def plain_docroot(docroot: Path, urls: Sequence[str]) -> FolderApp:
         check_target_path(url, where="--url")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-._") or "docroot"
     targets = tuple(Target(url) for url in dict.fromkeys(urls or ["/"]))
-    return FolderApp(AppFile(file=path, name=name[:64], root=path, docroot=path, targets=targets))
+    described = AppFile(file=path, name=name[:64], root=path, docroot=path, targets=targets, root_named=False)
+    return FolderApp(with_found_root(described, where=f"--docroot {docroot}"))
+
+
+def with_found_root(described: AppFile, *, where: str) -> AppFile:
+    """The description with the project's root, where its file says of none and more is needed than
+    the docroot. Raises UsageError where that is not copied unasked."""
+    if described.root_named or not described.docroot.is_dir():
+        return described
+    found = find_root(described.docroot, described.front_controller, where=where)
+    if found is None:
+        return described
+    return structs.replace(described, root=found.root, docroot=found.docroot, notices=(*described.notices, found.words))

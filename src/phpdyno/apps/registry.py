@@ -6,7 +6,7 @@ from pathlib import Path
 from phpdyno.apps.built_in.mediawiki import MediaWiki
 from phpdyno.apps.built_in.symfony_hello import SymfonyHello
 from phpdyno.apps.built_in.wordpress import WordPress
-from phpdyno.apps.folder import FolderApp, plain_docroot
+from phpdyno.apps.folder import FolderApp, plain_docroot, with_found_root
 from phpdyno.apps.peers import with_peers
 from phpdyno.apps.source import App
 from phpdyno.config.app_toml import FILE_NAME, load_app_toml
@@ -56,13 +56,17 @@ def _from_path(reference: str) -> App:
     if path.is_dir():
         if not (path / FILE_NAME).is_file():
             raise UsageError(f"the directory holds no {FILE_NAME}", where=reference, next_step=f"write one, or use --docroot {reference}")
-        return FolderApp(load_app_toml(path / FILE_NAME))
+        return _described(path / FILE_NAME)
     if path.is_file() or path.suffix == ".toml":
-        return FolderApp(load_app_toml(path))
+        return _described(path)
     if "/" in reference:
         raise UsageError("there is no such file or directory", where=reference, next_step=_how())
     near = nearest(reference, BUILT_IN)
     raise UsageError("there is no such app", where=reference, next_step=(f"did you mean {near}? Else " if near else "") + _how())
+
+
+def _described(file: Path) -> App:
+    return FolderApp(with_found_root(load_app_toml(file), where=f"{file}: docroot"))
 
 
 def _how() -> str:

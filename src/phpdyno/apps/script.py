@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from phpdyno.apps.data.services import start_services
 from phpdyno.apps.folder import FolderApp
+from phpdyno.apps.project.root import find_root
 from phpdyno.apps.source import Progress
 from phpdyno.config.app_toml import AppFile
 from phpdyno.errors import DynoError, UsageError
@@ -19,6 +20,7 @@ from phpdyno.model.app import AppSetting, PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.decoding import NOT_JSON
 from phpdyno.model.workload import OPERATION_DONE, Target, Workload
+from phpdyno.servers.facts.outside import in_own_paths
 from phpdyno.servers.script import SETUP_S, host_command, last_words
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -39,14 +41,17 @@ class ScriptApp:
     was run, under the control's settings."""
 
     def __init__(self, script: Path, control: Arm) -> None:
-        """Raises UsageError when there is no such file, or its directory is one that nobody wants
-        copied."""
+        """Raises UsageError when there is no such file, or its directory, or that of what it loads,
+        is one that nobody wants copied."""
         where = f"--script {script}"
         script = script.expanduser().absolute()
         if not script.is_file():
             what = "this is a directory" if script.is_dir() else "there is no such file"
             raise UsageError(what, where=where, next_step="name a PHP file that returns a callable")
-        if script.parent.resolve() in {Path("/"), Path.home().resolve(), Path(tempfile.gettempdir()).resolve()}:
+        self.script = script
+        self.control = control
+        self._found = find_root(script.parent, script.name, where=where, alone=True)
+        if self._found is None and script.parent.resolve() in {Path("/"), Path.home().resolve(), Path(tempfile.gettempdir()).resolve()}:
             raise UsageError(
                 f"the directory of the script is copied, and {script.parent} holds more than the script needs",
                 where=where,
@@ -54,8 +59,6 @@ class ScriptApp:
             )
         if int(control.php.version.split(".")[0]) < LEAST_PHP:
             raise UsageError(f"a script needs PHP {LEAST_PHP} or later", where=control.php.fpm, next_step="name one with php=PATH")
-        self.script = script
-        self.control = control
 
     @property
     def name(self) -> str:
@@ -84,15 +87,16 @@ class ScriptApp:
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
         """Copy the script's directory and ask the script for its operations. Raises UsageError when
         it returns no callable, DynoError."""
-        folder = self.script.parent
+        found, folder = self._found, self.script.parent
         described = AppFile(
             file=self.script,
             name=self.name,
-            root=folder,
-            docroot=folder,
+            root=found.root if found else folder,
+            docroot=found.docroot if found else folder,
             targets=(),
             front_controller=self.script.name,
             network=allowed(),
+            notices=(found.words,) if found else (),
         )
         app = FolderApp(described).prepare(supervisor, cache=cache, progress=progress)
         with ExitStack() as stack:
@@ -108,7 +112,7 @@ class ScriptApp:
         child = supervisor.run(LIST_LOG, command.argv, env=command.env, cwd=app.docroot, binds=app.binds, timeout_s=SETUP_S)
         if child.status != 0 or not place.is_file():
             kind = UsageError if child.status == REFUSED else DynoError
-            what = last_words(child) or f"the script {child.ended_how()}: {child.tail()}"
+            what = in_own_paths(last_words(child), app) or f"the script {child.ended_how()}: {child.tail()}"
             raise kind(what, where=str(self.script), next_step="" if child.status == REFUSED else f"see {child.log}")
         try:
             found = msgspec.json.decode(read_plain(place), type=tuple[_Operation, ...])

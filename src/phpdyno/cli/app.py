@@ -16,6 +16,7 @@ from phpdyno.commands.compare.options import compare
 from phpdyno.commands.connectors.options import connectors
 from phpdyno.commands.doctor.options import doctor
 from phpdyno.commands.explain.options import explain
+from phpdyno.commands.init.options import init
 from phpdyno.commands.ladder.options import ladder
 from phpdyno.commands.matrix.options import matrix
 from phpdyno.commands.measure.options import measure
@@ -51,7 +52,7 @@ app = App(
 )
 
 COMMANDS: tuple[tuple[Group, tuple[Callable[..., int], ...]], ...] = (
-    (START, (tune, compare, check, doctor, report)),
+    (START, (init, tune, compare, check, doctor, report)),
     (LOOK, (measure, size, watch, explain)),
     (BUILD, (build, ladder, matrix)),
     (PROVE, (study, selfcheck, connectors)),

@@ -9,6 +9,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("phpdyno tune --docroot /srv/shop/public --url / --url '/search?q=tea'", "what helps your app"),
         ("sudo phpdyno bundle apply runs/…/bundle", "have it; sudo phpdyno bundle rollback undoes it"),
     ),
+    "init": (
+        ("phpdyno init /srv/shop", "writes an app.toml from what the directory shows, and checks it"),
+        ("phpdyno init /srv/shop --print", "shows it, and writes nothing"),
+    ),
     "tune": (
         ("phpdyno tune wordpress --budget 7m", "the built-in demonstration"),
         ("phpdyno tune app.toml --budget 30m", "an app with its database, described in app.toml"),

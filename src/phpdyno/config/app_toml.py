@@ -58,7 +58,9 @@ class AppFile(Struct, frozen=True):
     the host's network that it may reach. `author` is the account whose word the file is where we
     are root and that account is not: what it names is read with its rights. `scheme`, `forwarded`
     and `accept_encoding` are as a Workload has them. `nginx` is the file of its server block,
-    `live[:POOL]` for that of the running nginx before a running pool, '' for none.
+    `live[:POOL]` for that of the running nginx before a running pool, '' for none. `also` are
+    files and directories elsewhere that the app has at their own paths. `root_named`: the file
+    says what is copied; else that is found (`notices` say what), and it is the docroot until then.
     """
 
     file: Path
@@ -82,6 +84,9 @@ class AppFile(Struct, frozen=True):
     forwarded: bool = False
     accept_encoding: str = BROWSER_ENCODING
     nginx: str = ""
+    also: tuple[Path, ...] = ()
+    root_named: bool = True
+    notices: tuple[str, ...] = ()
 
 
 class _RawSetting(Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,6 +115,7 @@ class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
     forwarded_proto: bool = False
     accept_encoding: str = BROWSER_ENCODING
     nginx: str | None = None
+    also: tuple[str, ...] = ()
 
 
 def load_app_toml(path: Path) -> AppFile:
@@ -153,6 +159,9 @@ def load_app_toml(path: Path) -> AppFile:
         exclude=tuple(_excluded(text, docroot.relative_to(root), where=f"{path}: exclude[{at}]") for at, text in enumerate(raw.exclude)),
         author=steered_by(path, file),
         network=_network(raw.network, path),
+        also=_also(raw.also, root, path),
+        # A place that is left out is named from the root.
+        root_named=raw.root is not None or bool(raw.exclude),
     )
     refuse_served(app.network, app.services, where=f"{path}: network")
     _check_env_and_ini(app)
@@ -269,6 +278,22 @@ def _check_env_and_ini(app: AppFile) -> None:
 def _network(texts: Sequence[str], path: Path) -> tuple[Tcp, ...]:
     peers = [parse_peer(text, where=f"{path}: network[{number}]") for number, text in enumerate(texts)]
     return distinct(peers, where=f"{path}: network")
+
+
+def _also(texts: Sequence[str], root: Path, path: Path) -> tuple[Path, ...]:
+    """Directories and files beside the root, as absolute paths. Raises UsageError."""
+    found: list[Path] = []
+    for number, text in enumerate(texts):
+        where = f"{path}: also[{number}]"
+        place = absolute(path.parent, text, where=where)
+        if place.is_relative_to(root):
+            raise UsageError(f"{text!r} lies in root", where=where, next_step="leave it out: the root is copied whole")
+        if root.is_relative_to(place):
+            raise UsageError(f"{text!r} holds the root", where=where, next_step="let root be that directory, or name a smaller one")
+        if any(place.is_relative_to(each) or each.is_relative_to(place) for each in found):
+            raise UsageError(f"{text!r} is named twice", where=where, next_step="keep one of the two")
+        found.append(place)
+    return tuple(found)
 
 
 def _setting(name: str, table: object, path: Path) -> AppSetting:

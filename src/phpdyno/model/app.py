@@ -36,7 +36,8 @@ class PreparedApp(Struct, frozen=True):
     without. `linked` are places outside that its links lead to, seen at their own paths. `peers` of
     the host's network may be reached from the bottle. `site` is its own server block for nginx.
     `ini` and `env` are settings that the app itself needs in every arm; `{db_socket}` in them
-    stands for the database's socket.
+    stands for the database's socket. `notices` are lines that a report begins with. `also` are
+    copies of what the app has outside of its root, each with the path that it is seen at.
     """
 
     name: str
@@ -60,6 +61,8 @@ class PreparedApp(Struct, frozen=True):
     linked: tuple[Path, ...] = ()
     peers: tuple[Tcp, ...] = ()
     site: NginxSite | None = None
+    notices: tuple[str, ...] = ()
+    also: tuple[tuple[Path, Path], ...] = ()
 
     @property
     def copy(self) -> Path:
@@ -85,4 +88,4 @@ class PreparedApp(Struct, frozen=True):
     @property
     def binds(self) -> dict[Path, Path]:
         """What has to be seen elsewhere than where it lies, by where that is."""
-        return {self.place: self.seen_at} if self.place and self.seen_at else {}
+        return {**({self.place: self.seen_at} if self.place and self.seen_at else {}), **dict(self.also)}

@@ -1,5 +1,6 @@
 """What a report says before all else, among the warnings of a run: that the app could reach more
-than its own, or is served by a server block of its own. Pure."""
+than its own, is served by a server block of its own, and what was copied where nobody said so.
+Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,6 +9,7 @@ from phpdyno.model.service import Tcp
 IN_THE_OPEN = "measured without a bottle"
 LETS_THROUGH = "lets through: "
 OWN_NGINX = "nginx has the app's own server block: "
+PROJECT = "the project is "
 
 
 def open_words(reason: str) -> str:
@@ -18,6 +20,12 @@ def open_words(reason: str) -> str:
 def through_words(peers: Iterable[Tcp | str]) -> str:
     """Which peers outside are let through, by name."""
     return LETS_THROUGH + ", ".join(map(str, peers))
+
+
+def project_words(root: str, why: str, others: int) -> str:
+    """Say that more was copied than the directory that was named: which, why, and how much."""
+    too = f"; its {others} other director{'y is' if others == 1 else 'ies are'} copied too" if others else ""
+    return f"{PROJECT}{root}: {why}{too}"
 
 
 def first_of(warnings: Sequence[str]) -> tuple[str, ...]:
@@ -31,4 +39,4 @@ def rest_of(warnings: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_first(warning: str) -> bool:
-    return warning.startswith((IN_THE_OPEN, LETS_THROUGH, OWN_NGINX))
+    return warning.startswith((IN_THE_OPEN, LETS_THROUGH, OWN_NGINX, PROJECT))

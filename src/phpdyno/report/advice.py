@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 
 from phpdyno.errors import one_line
-from phpdyno.model.inside.reach import Connection, Deed, Outcome, Program, Reached, Write
+from phpdyno.model.inside.reach import Connection, Deed, Missed, Outcome, Program, Reached, Write
 from phpdyno.model.plan import Unit
 from phpdyno.report.known_services import MAIL, SERVICE_NAMES, kind_of
 
@@ -67,6 +67,7 @@ def advise(reached: Reached, *, given: Collection[str] = (), unit: Unit = "reque
         *_lookups(reached, watched),
         *_programs(reached.programs, watched, names),
         *_writes(reached.writes, watched),
+        *_missed(reached.missed, watched),
     ]
     return tuple(sorted(found, key=lambda each: -each.calls))
 
@@ -199,6 +200,13 @@ def _writes(rows: Sequence[Write], watched: WatchedCount) -> Iterable[ReachAdvic
         calls = max(deeds.values())
         found.append(ReachAdvice(calls, often(calls, watched), what, _of_write(error)))
     return sorted(found, key=lambda each: (-each.calls, each.what, each.next_step))
+
+
+def _missed(rows: Sequence[Missed], watched: WatchedCount) -> Iterable[ReachAdvice]:
+    for row in rows:
+        what = f"{one_line(row.path)}, which this host has and the copy has not"
+        step = f"`also = [{_quoted(row.path)}]` in an app.toml takes it along; without it the app may answer otherwise"
+        yield ReachAdvice(row.calls, often(row.calls, watched), what, step)
 
 
 def _of_write(error: str) -> str:

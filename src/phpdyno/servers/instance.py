@@ -20,6 +20,7 @@ from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.server_files.fastcgi import http_request
 from phpdyno.server_files.nginx import ACCESS_LOG, MARKED
 from phpdyno.servers.facts.meter import Meter, await_idle
+from phpdyno.servers.facts.outside import in_own_paths
 from phpdyno.servers.facts.pool_memory import read_own_kib
 from phpdyno.servers.facts.server import server_facts
 from phpdyno.servers.facts.worker import PROBE_TIMEOUT_NS, ProbeAnswer, probe_worker, read_facts
@@ -236,7 +237,8 @@ class Instance:
         error and what the web server could not pass on; '' when nothing does."""
         fatal = [line.rpartition("PHP message: ")[2].strip('"') for line in self.fpm.said().splitlines() if "PHP Fatal error" in line]
         refused = web_fault(self.web.said(), self.arm.layer("web")) if self.web is not None else ""
-        return self.crashes() or self.broken() or "; ".join(each for each in (fatal[-1] if fatal else "", refused) if each)
+        told = in_own_paths(fatal[-1], self.app) if fatal else ""
+        return self.crashes() or self.broken() or "; ".join(each for each in (told, refused) if each)
 
     def broken(self) -> str:
         """What of it has ended, in words; '' while all of it runs."""

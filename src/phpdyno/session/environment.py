@@ -70,8 +70,8 @@ def open_environment(
 
 def notices_of(supervisor: Supervisor, app: PreparedApp) -> tuple[str, ...]:
     """What a report begins with: that the app ran without a bottle, or whom it could reach from
-    there."""
-    own = tuple(OWN_NGINX + note for note in app.site.notes) if app.site else ()
+    there, which server block it brought, and what of it was copied where nobody said so."""
+    own = (*(OWN_NGINX + note for note in (app.site.notes if app.site else ())), *app.notices)
     if supervisor.no_bottle:
         return (open_words(supervisor.no_bottle), *own)
     return (*((through_words(app.peers),) if app.peers else ()), *own)

@@ -1,11 +1,14 @@
 """What an app reaches for, watched on fresh workers of one arm: for `check`, and before the first
 block of what measures."""
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from phpdyno.drive.requests import LengthClass
 from phpdyno.drive.script import ScriptDriver
@@ -19,12 +22,13 @@ from phpdyno.host.cores import on_cores
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.inside.reach import Reached
+from phpdyno.model.inside.reach import Missed, Reached
 from phpdyno.model.plan import Panel, Unit
 from phpdyno.model.workload import Workload
 from phpdyno.package import APP_FILES
 from phpdyno.report.reached import lines_of, reach_view
 from phpdyno.servers.bench import Bench
+from phpdyno.servers.bottle.view import EMPTY, LINKS, PRIVATE, SYSTEM
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.own_ini import OWN_INI
 from phpdyno.servers.script import ScriptBench
@@ -83,7 +87,8 @@ def watch_app(bench: Bench, arm: Arm, workload: Workload, *, most: int | None = 
         panel = Panel("cpu", arm, (), 1)
         driven = driven_instance(instance, bench, panel, workload=workload, transport=bench.transport, lengths={})
         try:
-            return watch_requests(bench.supervisor, driven, sequence, ours=_ours(bench, arm), sendmail=[OWN_INI["sendmail_path"]]), ""
+            found = watch_requests(bench.supervisor, driven, sequence, ours=_ours(bench, arm), sendmail=[OWN_INI["sendmail_path"]])
+            return with_what_the_host_has(found, bench.supervisor, bench.app_of(arm)), ""
         except CannotTrace as error:
             return None, str(error)
         finally:
@@ -105,9 +110,37 @@ def watch_script(bench: ScriptBench, arm: Arm, workload: Workload, *, most: int 
             closing(ScriptDriver(instance.path, _any_length(workload))) as driver,
         ):
             driver.drive(sequence)
-        return watched.found(), ""
+        return with_what_the_host_has(watched.found(), bench.supervisor, bench.app), ""
     except CannotTrace as error:
         return None, str(error)
+
+
+def with_what_the_host_has(found: Reached, supervisor: Supervisor, app: PreparedApp) -> Reached:
+    """What was reached for; of the files looked for in vain only those that the host has and does
+    not show, with which the app may answer otherwise."""
+    if supervisor.no_bottle:
+        return structs.replace(found, missed=())
+    kept: Counter[str] = Counter()
+    for each in found.missed:
+        if (place := place_to_take(each.path, app.real_root)) and Path(each.path).exists():
+            kept[place] += each.calls
+    return structs.replace(found, missed=tuple(Missed(path, calls) for path, calls in kept.most_common()))
+
+
+def place_to_take(path: str, root: Path) -> str:
+    """The directory, or the file, that would have to be there for a path to be: what lies first
+    below those that are there and empty, and those that lead to the app's `root`; '' for a place
+    that is a run's own in any case."""
+    parts = Path(path).parts
+    own = (*PRIVATE, *LINKS, *SYSTEM, "/proc", "/dev")
+    if any(Path(path).is_relative_to(tree) and not root.is_relative_to(tree) for tree in own):
+        return ""
+    for number in range(2, len(parts) + 1):
+        place = Path(*parts[:number])
+        # A whole home directory is no part of an app.
+        if str(place) not in EMPTY and str(place.parent) != "/home" and not root.is_relative_to(place):
+            return str(place)
+    return ""
 
 
 def _any_length(workload: Workload) -> list[LengthClass]:

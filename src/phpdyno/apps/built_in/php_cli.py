@@ -23,6 +23,11 @@ class PhpCli(Struct, frozen=True):
     minor: str
 
 
+def php_on_path() -> str:
+    """The name, or the path, of the command-line PHP that this machine has; `php` without one."""
+    return "php" if shutil.which("php", path=program_path()) else newest_cli() or "php"
+
+
 def find_php_cli(extensions: Sequence[str]) -> PhpCli:
     """`php` of the PATH, else the newest php8.2-like program. Raises DynoError when there is none,
     or one without these extensions."""

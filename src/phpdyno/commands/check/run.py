@@ -21,10 +21,12 @@ from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.host.cores import on_cores
 from phpdyno.host.lock import MeasuringLock
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Target, Workload
 from phpdyno.servers.bench import Bench
+from phpdyno.servers.facts.outside import in_own_paths
 from phpdyno.servers.web_words import web_fault
 from phpdyno.session.app_servers import serving
 from phpdyno.session.reach_pass import watch_app
@@ -42,13 +44,14 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
         progress.phase("asking every target")
         with bench.running([arm]) as (instance,):
             driven = _driven(instance, bench, arm, asked)
-            targets = tuple(_targets(driven, asked))
+            targets = tuple(_targets(driven, asked, bench.app))
             driven.driver.close()
         progress.phase("watching what the app reaches for")
         reached, unwatched = watch_app(bench, arm, asked)
         return CheckFound(
             app=bench.app.name,
             bottle=bench.supervisor.no_bottle,
+            notices=bench.app.notices,
             targets=targets,
             reached=reached,
             unwatched=unwatched,
@@ -61,7 +64,7 @@ def _driven(instance: object, bench: Bench, arm: Arm, workload: Workload) -> Dri
     return driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})  # type: ignore[arg-type]
 
 
-def _targets(driven: DrivenInstance, workload: Workload) -> Iterator[TargetFound]:
+def _targets(driven: DrivenInstance, workload: Workload, app: PreparedApp) -> Iterator[TargetFound]:
     """Every target several times in turn; the last time after a while, so that a clock shows."""
     asked: list[list[tuple[Response, float, float]]] = [[] for _ in workload.targets]
     said = ["" for _ in workload.targets]
@@ -73,7 +76,7 @@ def _targets(driven: DrivenInstance, workload: Workload) -> Iterator[TargetFound
             asked[index].append(_timed(driven, index))
             said[index] += "".join(now[len(then) :] for then, now in zip(before, _logs(driven), strict=True))
     for index, target in enumerate(workload.targets):
-        yield _judged(driven, target, asked[index], said[index])
+        yield _judged(driven, target, asked[index], said[index], app)
 
 
 def _timed(driven: DrivenInstance, index: int) -> tuple[Response, float, float]:
@@ -85,7 +88,7 @@ def _timed(driven: DrivenInstance, index: int) -> tuple[Response, float, float]:
     return response, took_ns / 1e6, (driven.instance.php_meter.read_ns() - cpu_ns) / 1e6
 
 
-def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, float, float]], said: str) -> TargetFound:
+def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, float, float]], said: str, app: PreparedApp) -> TargetFound:
     responses = [response for response, _, _ in asked]
     last, warm = responses[-1], asked[1:]
     problem, moving = "", None
@@ -96,7 +99,7 @@ def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, 
     if not problem:
         problem, moving = _compared(target, [answer_of(response) for response in responses])
     if problem and (why := _explained(driven, said)) and why not in problem:
-        problem = f"{problem}: {why}"
+        problem = f"{problem}: {in_own_paths(why, app)}"
     return TargetFound(
         label=target.label,
         status=last.status or None,
@@ -104,9 +107,15 @@ def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, 
         time_ms=statistics.median(time_ms for _, time_ms, _ in warm),
         php_ms=statistics.median(cpu_ms for _, _, cpu_ms in warm),
         moving=moving,
-        warnings=tuple(dict.fromkeys([*(line.strip('"') for line in _SAID.findall(said)), *_in_page(last)]))[:MOST_WARNINGS],
+        warnings=_warnings(said, last, app),
         problem=problem,
     )
+
+
+def _warnings(said: str, last: Response, app: PreparedApp) -> tuple[str, ...]:
+    """PHP's messages in the servers' logs and in the page, each once."""
+    logged = (in_own_paths(line.strip('"'), app) for line in _SAID.findall(said))
+    return tuple(dict.fromkeys([*logged, *_in_page(last)]))[:MOST_WARNINGS]
 
 
 def _in_page(response: Response) -> list[str]:

@@ -26,6 +26,7 @@ def head(found: CheckFound) -> Iterator[str]:
     """Give the lines above the table, which must be known before all else."""
     if found.bottle:
         yield f"without a bottle ({found.bottle}): what the app reaches for is this host's"
+    yield from found.notices
     if found.let_through:
         yield through_words(found.let_through)
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from phpdyno.explain.tracing.lines import calls_in
+from phpdyno.explain.tracing.missed import CALLS as LOOKING
+from phpdyno.explain.tracing.missed import MissedFiles
 from phpdyno.explain.tracing.peers import Peers
 from phpdyno.explain.tracing.programs_run import FORKS, ProcessTree
 from phpdyno.explain.tracing.written import CALLS, Written
@@ -10,7 +12,7 @@ from phpdyno.model.inside.reach import Reached
 
 NETWORK = ("socket", "connect", "getsockopt", "sendto", "sendmsg", "sendmmsg", "recvfrom", "recvmsg")
 PROCESS = (*sorted(FORKS), "execve", "execveat", "chdir", "fchdir")
-TRACED = (*NETWORK, *PROCESS, *CALLS)
+TRACED = tuple(dict.fromkeys((*NETWORK, *PROCESS, *CALLS, *LOOKING)))
 """The calls that strace has to show."""
 
 
@@ -24,9 +26,18 @@ def read_reached(
     """
     processes = ProcessTree(places or {}, sendmail)
     peers = Peers(ours)
-    files = Written(ours, processes.place)
+    files, missed = Written(ours, processes.place), MissedFiles(ours, processes.place)
     for call in calls_in(lines):
         processes.take(call)
         peers.take(call)
         files.take(call)
-    return Reached(requests, peers.connections(), peers.lookups(), processes.programs(), files.writes(), peers.no_name_server())
+        missed.take(call)
+    return Reached(
+        requests,
+        peers.connections(),
+        peers.lookups(),
+        processes.programs(),
+        files.writes(),
+        no_name_server=peers.no_name_server(),
+        missed=missed.missed(),
+    )

@@ -53,6 +53,14 @@ class Write(Struct, frozen=True):
     calls: Annotated[int, Meta(description="How often.")]
 
 
+class Missed(Struct, frozen=True):
+    """One file or directory outside the trees that are the app's which was looked for, and which
+    the host has and the app has not."""
+
+    path: Annotated[str, Meta(description="Where it is on the host.")]
+    calls: Annotated[int, Meta(description="How often.")]
+
+
 class Reached(Struct, frozen=True):
     """Everything of it, most frequent first. The order is the same for the same requests."""
 
@@ -64,3 +72,4 @@ class Reached(Struct, frozen=True):
     no_name_server: Annotated[
         bool, Meta(description="Whether a name server could not even be asked, so that names that were looked up are not known.")
     ] = False
+    missed: tuple[Missed, ...] = ()

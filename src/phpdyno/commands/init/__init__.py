@@ -1,0 +1,1 @@
+"""`phpdyno init`: an app.toml written from what a directory shows."""
