@@ -82,6 +82,48 @@ def pivot_root(root: str) -> None:
     os.chdir("/")
 
 
+def apart_from_host() -> None:
+    """In a mount namespace of our own: let nothing that is mounted from here on be seen outside.
+
+    In a chroot / is no mount, and whoever enters the namespace would stand outside of the chroot:
+    there its / becomes the root of the namespace.
+    """
+    try:
+        mount("", "/", "", MS_REC | MS_SLAVE)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        _make_chroot_the_root()
+
+
+def _make_chroot_the_root() -> None:
+    chroot = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        # With the root below the directory that we are in, nothing ends the way up.
+        os.chroot("/proc")
+        os.fchdir(chroot)
+        above = None
+        while above != (above := _identity(".")):
+            os.chdir("..")
+        os.chroot(".")
+        mount("", "/", "", MS_REC | MS_SLAVE)
+        os.fchdir(chroot)
+        tree = clone_tree(".")
+        try:
+            attach_tree(tree, ".")
+            os.fchdir(tree)
+        finally:
+            os.close(tree)
+        pivot_root(".")
+    finally:
+        os.close(chroot)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)  # noqa: PTH116 (of the directory that we are in)
+    return found.st_dev, found.st_ino
+
+
 def clone_tree(path: str, *, at: int = _AT_FDCWD) -> int:
     """A detached copy of the mounts at a path, those below it included; `at` and an empty path: of
     an open file."""

@@ -25,6 +25,7 @@ from phpdyno.servers.host_settings import refuse_host_settings
 from phpdyno.servers.live.drift import drift_notes
 from phpdyno.servers.live.pool import LivePool, import_pool
 from phpdyno.servers.placement import ini_options, loading
+from phpdyno.servers.programs.choosing import named_php, others_beside
 from phpdyno.servers.programs.extensions import extension_digests
 from phpdyno.servers.programs.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
 
@@ -109,11 +110,18 @@ class SpecReader:
         it."""
         options, scan_dir = ini_options(settings)
         asked = (*options, *loading(settings))
-        fpm = settings.get("php") or (default_cli() if self._script else default_fpm())
+        fpm = named_php(settings["php"], cli=self._script) if "php" in settings else self._default()
         key = (fpm, settings.get("php.extension_dir"), scan_dir, *asked)
         if key not in self._builds:
             self._builds[key] = inspect_php(fpm, settings.get("php.extension_dir"), cli=self._script, options=asked, scan_dir=scan_dir)
         return self._builds[key]
+
+    def _default(self) -> str:
+        """The newest PHP; a note says so once where it is not the only one."""
+        found = default_cli() if self._script else default_fpm()
+        note = others_beside(found, cli=self._script)
+        self.notes += [note] if note and note not in self.notes else []
+        return found
 
     def for_cpu(self, control: Mapping[str, str], workers: int) -> dict[str, str]:
         """A control's settings where CPU is measured, `workers` requests at a time.
