@@ -3,6 +3,7 @@ of a newcomer, then the wheel, the package and the container's steps on systems 
 """
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -24,19 +25,27 @@ SOURCE = "/src"
 LEAK = "<?php echo '<p>', PHP_VERSION, '</p>'; echo file_exists('/etc/machine-secret') ? 'it sees the host' : 'it sees nothing';"
 
 
+KEPT = os.environ.get("PHPDYNO_TEST_ROOTS", "")
+"""A directory in which what takes minutes to make stays for the next run of these tests; without it
+nothing stays."""
+
+
 @pytest.fixture(scope="module", params=sorted(SUITES))
 def bare(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BareDebian]:
     """One release, untouched; copies of it are made and not this one."""
-    root = tmp_path_factory.mktemp(request.param) / "bare"
-    debian = BareDebian(request.param, root)
+    place = Path(KEPT).absolute() / request.param if KEPT else tmp_path_factory.mktemp(request.param)
+    place.mkdir(parents=True, exist_ok=True)
+    debian = BareDebian(request.param, place / "bare")
+    debian.make()
     yield debian
-    shutil.rmtree(root)
+    if not KEPT:
+        shutil.rmtree(debian.root)
 
 
 def copy_of(bare: BareDebian, name: str) -> BareDebian:
     """The same system once more."""
-    other = object.__new__(BareDebian)
-    other.suite, other.root = bare.suite, bare.root.with_name(name)
+    other = BareDebian(bare.suite, bare.root.with_name(name))
+    shutil.rmtree(other.root, ignore_errors=True)
     subprocess.run(["cp", "-a", str(bare.root), str(other.root)], check=True)
     return other
 
@@ -44,12 +53,15 @@ def copy_of(bare: BareDebian, name: str) -> BareDebian:
 @pytest.fixture(scope="module")
 def built(bare: BareDebian) -> Iterator[BareDebian]:
     """The container's first stage carried out: a clean clone, set up, its package built."""
+    made = BareDebian(bare.suite, bare.root.with_name("built"))
+    if KEPT and (made.root / "said").exists():
+        yield made
+        return
     made = copy_of(bare, "built")
-    cwd = "/"
+    cwd, said = "/", ""
     for word, text in stages_of(ROOT / "Containerfile")[0].steps:
         if word == "RUN":
             said = made.run(text, cwd=cwd, timeout_s=900, tmpfs=("/run",))
-            (made.root / "said").write_text(said)
         elif word == "COPY":
             assert copied(text) == ("", (".",), SOURCE)
             clone = ["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(made.root / SOURCE.lstrip("/"))]
@@ -57,8 +69,10 @@ def built(bare: BareDebian) -> Iterator[BareDebian]:
         else:
             assert word == "WORKDIR"
             cwd = text
+    (made.root / "said").write_text(said)
     yield made
-    shutil.rmtree(made.root)
+    if not KEPT:
+        shutil.rmtree(made.root)
 
 
 @pytest.fixture
@@ -104,7 +118,7 @@ def test_a_clean_clone_is_set_up_and_measures(built: BareDebian) -> None:
 def test_an_app_of_ones_own_in_roots_home_is_shut_off_from_the_chroot(built: BareDebian) -> None:
     """In a chroot / is no mount, and root's home lets nobody else through."""
     docroot = built.root / "root/shop/public"
-    docroot.mkdir(parents=True)
+    docroot.mkdir(parents=True, exist_ok=True)
     (docroot / "index.php").write_text(LEAK)
     (built.root / "etc/machine-secret").write_text("x")
     said = phpdyno(built, "check", "--docroot", "/root/shop/public")
@@ -125,7 +139,7 @@ def test_a_php_that_is_not_there_is_named_with_those_that_are(built: BareDebian)
 @pytest.mark.usefixtures("nothing_left")
 def test_without_the_right_to_mount_an_app_of_ones_own_is_refused_in_one_line(built: BareDebian) -> None:
     """As in a container without CAP_SYS_ADMIN."""
-    (built.root / "root/plain").mkdir()
+    (built.root / "root/plain").mkdir(exist_ok=True)
     (built.root / "root/plain/index.php").write_text("<?php echo 1;")
     less = "setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin .venv/bin/phpdyno"
     refused = built.answer(f"{less} check --docroot /root/plain", cwd=SOURCE)

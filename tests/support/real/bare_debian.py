@@ -44,6 +44,13 @@ class BareDebian:
     def __init__(self, suite: str, root: Path) -> None:
         self.suite = suite
         self.root = root
+
+    def make(self) -> None:
+        """Unpack it, where it is not there yet."""
+        suite, root = self.suite, self.root
+        if (root / "etc/apt/sources.list").exists() and not (root / "debootstrap").exists():
+            return
+        shutil.rmtree(root, ignore_errors=True)
         archives = _archives()
         argv = ["debootstrap", "--variant=minbase", suite, str(root), archives["Debian"]]
         subprocess.run(argv, check=True, capture_output=True, timeout=BOOTSTRAP_S)
