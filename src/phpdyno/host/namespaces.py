@@ -85,38 +85,37 @@ def pivot_root(root: str) -> None:
 def apart_from_host() -> None:
     """In a mount namespace of our own: let nothing that is mounted from here on be seen outside.
 
-    In a chroot / is no mount, and whoever enters the namespace would stand outside of the chroot:
-    there its / becomes the root of the namespace.
+    Whoever enters a mount namespace later stands at its root. In a chroot that is outside of it, so
+    there the chroot's / becomes the root of the namespace.
     """
+    here = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        chrooted = _climb_out(here)
         mount("", "/", "", MS_REC | MS_SLAVE)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-        _make_chroot_the_root()
-
-
-def _make_chroot_the_root() -> None:
-    chroot = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        # With the root below the directory that we are in, nothing ends the way up.
-        os.chroot("/proc")
-        os.fchdir(chroot)
-        above = None
-        while above != (above := _identity(".")):
-            os.chdir("..")
-        os.chroot(".")
-        mount("", "/", "", MS_REC | MS_SLAVE)
-        os.fchdir(chroot)
-        tree = clone_tree(".")
-        try:
+        if chrooted:
+            os.fchdir(here)
+            tree = clone_tree(".")
             attach_tree(tree, ".")
             os.fchdir(tree)
-        finally:
             os.close(tree)
-        pivot_root(".")
+            pivot_root(".")
     finally:
-        os.close(chroot)
+        os.close(here)
+
+
+def _climb_out(here: int) -> bool:
+    """Make the namespace's root ours, `here` being our root so far; whether that was another."""
+    # With our root below the directory that we are in, nothing ends the way up.
+    os.chroot("/proc")
+    os.fchdir(here)
+    steps, place = 0, _identity(".")
+    while True:
+        os.chdir("..")
+        if place == (place := _identity(".")):
+            break
+        steps += 1
+    os.chroot(".")
+    return steps > 0
 
 
 def _identity(path: str) -> tuple[int, int]:
