@@ -13,6 +13,7 @@ from phpdyno.errors import DynoError
 from phpdyno.host.files.small_files import SmallFiles
 
 TRIED = "Debian 12 and 13"
+TRIED_ON, TRIED_MACHINE = frozenset({("debian", "12"), ("debian", "13")}), "x86_64"
 """Where the tests have run; docs/reference/platforms.md says when and on what."""
 LEAST_PYTHON = (3, 11)
 

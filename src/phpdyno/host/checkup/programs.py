@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from phpdyno.host.checkup.check import Check, install, install_servers
-from phpdyno.host.system import php_package, usual_php
+from phpdyno.host.system import TRIED, TRIED_MACHINE, TRIED_ON, Distribution, php_package, usual_php
 
 JIT_SINCE = (8, 0)
 LOAD_OPCACHE = "name it in the ini files of this PHP (zend_extension=opcache), or build this PHP with it"
@@ -165,6 +165,19 @@ def judge_mariadb(version: str, absent: Sequence[str], *, needed: bool) -> Check
 
 def _brings(package: str, program: str) -> bool:
     return (program == "mariadb") == (package == "mariadb-client-core")
+
+
+def judge_system(system: Distribution, machine: str, *, libc: str, apt: bool) -> Check:
+    """Which distribution, processor and C library these are, and whether any of it was tried."""
+    found = f"{system.name or 'a system that does not name itself'}, {machine}, {libc or 'a C library other than glibc'}"
+    if not libc:
+        return Check("servers", "system", "limits", found, f"nothing of it was tried: phpdyno was on {TRIED}", f"use {TRIED}")
+    if (system.id, system.version) in TRIED_ON and machine == TRIED_MACHINE:
+        return Check("servers", "system", "ok", f"{found}: phpdyno is tried on it")
+    means = f"phpdyno was tried on {TRIED} ({TRIED_MACHINE}); what is said of other systems was read"
+    if not apt:
+        means += "; packages are named as Debian calls them"
+    return Check("servers", "system", "ok", found, means)
 
 
 def judge_apt(problem: str, fix: str) -> Check:
