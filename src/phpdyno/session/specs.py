@@ -59,12 +59,13 @@ class Imported(Struct, frozen=True):
 class SpecReader:
     """Reads SPECs for one app (None: without settings and commits), or for a `script`.
 
-    `notes` say what was not taken over from a pool; `live` is that pool, None where no SPEC named
-    one.
+    `notes` say what was not taken over from a pool, and (`several`, '' where it is not so) which of
+    several PHPs was taken; `live` is that pool, None where no SPEC named one.
     """
 
     def __init__(self, app: App | None = None, *, script: bool = False) -> None:
         self.notes: list[str] = []
+        self.several = ""
         self._app = app
         self._script = script
         self._builds: dict[tuple[str | None, ...], PhpBuild] = {}
@@ -120,7 +121,9 @@ class SpecReader:
         """The newest PHP; a note says so once where it is not the only one."""
         found = default_cli() if self._script else default_fpm()
         note = others_beside(found, cli=self._script)
-        self.notes += [note] if note and note not in self.notes else []
+        if note and note not in self.notes:
+            self.notes.append(note)
+            self.several = note
         return found
 
     def for_cpu(self, control: Mapping[str, str], workers: int) -> dict[str, str]:
