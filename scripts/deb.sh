@@ -50,7 +50,6 @@ cat >"$root/usr/bin/phpdyno" <<'END'
 import sys
 
 sys.path.insert(0, "/usr/lib/phpdyno/python")
-sys.dont_write_bytecode = True
 
 from phpdyno.cli import main  # noqa: E402
 
@@ -96,6 +95,19 @@ Description: dynamometer for PHP: one honest verdict per change
  .
  The Python libraries that it needs are a part of this package.
 END
+
+# Compiled by the Python that runs it, and gone with the package.
+cat >"$root/DEBIAN/postinst" <<'END'
+#!/bin/sh
+set -e
+if [ "$1" = configure ]; then python3 -m compileall -q -j 0 /usr/lib/phpdyno/python >/dev/null || true; fi
+END
+cat >"$root/DEBIAN/prerm" <<'END'
+#!/bin/sh
+set -e
+find /usr/lib/phpdyno/python -depth -type d -name __pycache__ -exec rm -rf {} +
+END
+chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm"
 
 mkdir -p "$out"
 deb=$out/phpdyno_${version}+py${series}_$arch.deb
