@@ -62,7 +62,7 @@ chmod 755 "$root/usr/bin/phpdyno"
     cat LICENSE
     printf '\nThe libraries in /usr/lib/phpdyno/python have licences of their own, which stand in their *.dist-info directories.\n'
 } >"$root/usr/share/doc/phpdyno/copyright"
-printf 'phpdyno (%s+py%s) unstable; urgency=medium\n\n  * See CHANGELOG.md in the source.\n\n -- The phpdyno authors <phpdyno@localhost>  %s\n' \
+printf 'phpdyno (%s+py%s) unstable; urgency=medium\n\n  * See CHANGELOG.md in the source.\n\n -- The phpdyno authors <phpdyno@example.org>  %s\n' \
     "$version" "$series" "$(date -R -u -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}")" |
     gzip -9n >"$root/usr/share/doc/phpdyno/changelog.gz"
 
@@ -80,7 +80,7 @@ cat >"$root/DEBIAN/control" <<END
 Package: phpdyno
 Version: $version+py$series
 Architecture: $arch
-Maintainer: The phpdyno authors <phpdyno@localhost>
+Maintainer: The phpdyno authors <phpdyno@example.org>
 Installed-Size: $(du -sk "$root" | cut -f1)
 Depends: python3 (>= $series), python3 (<< $next), libc6 (>= $glibc), nginx-light | nginx, php-fpm, php-cli
 Recommends: mariadb-server-core, mariadb-client-core, php-mysql, php-mbstring, php-xml, strace, git
