@@ -8,7 +8,7 @@ BESIDE := '(integration or slow) and not alone and not long'
 WORKERS := $(if $(filter 0,$(shell id -u)),2,0)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help setup demo test test-long test-fast lint bench format venv
+.PHONY: help setup demo test test-long test-fast lint bench format venv wheel deb
 # Prerequisites are steps in an order (setup, then lint); with -j they would run at the same time.
 .NOTPARALLEL:
 
@@ -20,6 +20,8 @@ help:
 	  'make test-fast  the tests that need no server (under two minutes)' \
 	  'make test-long  what takes too long for every day: builds, all connectors, long searches' \
 	  'make lint       style, types, layers' \
+	  'make wheel      a wheel that needs no compiler, into dist/' \
+	  'make deb        a Debian package for this distribution, into dist/' \
 	  'make bench      the figures of docs/benchmarks.md'
 
 setup:
@@ -58,6 +60,12 @@ format: venv
 	ruff check --fix .
 	ruff format .
 	cargo fmt
+
+wheel: setup
+	@sh scripts/wheel.sh dist
+
+deb: wheel
+	@sh scripts/deb.sh dist/phpdyno-*.whl dist
 
 bench: setup
 	$(PYTHON) -m tools.bench

@@ -1,7 +1,8 @@
 #!/bin/sh
-# make setup: everything phpdyno needs on a Debian 12 machine, idempotent.
-# Leaves .venv/bin/phpdyno. Starts and stops no system service, and upgrades none. Where php8.2-fpm is installed already, its optional
+# make setup: everything phpdyno needs on a Debian 12 or 13 machine, idempotent.
+# Leaves .venv/bin/phpdyno. Starts and stops no system service, and upgrades none. Where a php-fpm is installed already, its optional
 # modules are named and not added, because Debian enables a module for every PHP on the machine; mysql, mbstring and xml are added.
+# The PHP is the newest whose php-fpm is a package here, else the distribution's; PHPDYNO_PHP=8.3 names another one.
 # --packages-only [PACKAGE...]  the Debian packages and nothing else: those that are missing, or (as root) those that are named
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,6 +15,33 @@ PATH="$PATH:/usr/sbin:/sbin"
 have() { command -v "$1" >/dev/null 2>&1; }
 # The first letter is what is wanted (a held package has h), the second what is there.
 installed() { dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^.i'; }
+
+# ---- The system --------------------------------------------------------------------------------
+# What cannot work here is said before anything is installed. The variables are for tests.
+os_release=${PHPDYNO_OS_RELEASE:-/etc/os-release}
+from_os_release() { sed -n "s/^$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" "$os_release" 2>/dev/null | head -n 1; }
+os_id=$(from_os_release ID) os_version=$(from_os_release VERSION_ID)
+os_name=$(from_os_release PRETTY_NAME)
+os_name=${os_name:-this system}
+[ "$(uname -s)" = Linux ] ||
+    die "phpdyno measures on Linux, and this is $(uname -s); run it in a virtual machine with Debian 12 or 13"
+case "$(uname -r)" in
+    *[Mm]icrosoft-standard*|*WSL2*) say "hint: WSL 2 was not tried; a virtual machine with Debian 12 or 13 was" ;;
+    *Microsoft) die "WSL 1 has no Linux kernel, so nothing can be measured; run: wsl --set-version ${WSL_DISTRO_NAME:-DISTRIBUTION} 2" ;;
+esac
+if [ "$os_id" = alpine ] || ldd --version 2>&1 | grep -qi musl; then
+    die "$os_name has the C library musl, and phpdyno's parts want glibc; use Debian 12 or 13, or its Containerfile"
+fi
+have apt-get && have dpkg-query ||
+    die "$os_name has no apt-get, which installs the servers here; install php-fpm, nginx and MariaDB by its own means and phpdyno's wheel (docs/how-to/install.md)"
+# Python comes with the distribution; no package of it brings a newer one.
+if have python3 && ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    die "$os_name has $(python3 -V 2>&1), and phpdyno needs 3.11 or newer; Debian 12 and 13 and Ubuntu 24.04 have one"
+fi
+case "$os_id:$os_version" in
+    debian:12|debian:13|debian:) ;;
+    *) say "hint: $os_name was not tried; Debian 12 and 13 were (docs/reference/platforms.md)" ;;
+esac
 
 # ---- Installing, as root -----------------------------------------------------------------------
 # dpkg asks policy-rc.d before it starts a service: 101 forbids it. The file that was there comes back.
@@ -30,11 +58,16 @@ lock_policy() {
     exec 9<"${policy%/*}"
     flock -w 600 9 || die "another setup has been installing packages for ten minutes"
 }
-# Packages that are installed and that installing the named ones would upgrade: all where php8.2-fpm serves already, else those of servers.
+# The newest of php8.2-fpm and the like that is installed, as 8.2; '' where none is.
+newest_installed_php() {
+    dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' 'php[0-9]*-fpm' 2>/dev/null |
+        sed -n 's/^.i. *php\([0-9][0-9]*\.[0-9][0-9]*\)-fpm$/\1/p' | sort -V | tail -n 1
+}
+# Packages that are installed and that installing the named ones would upgrade: all where a php-fpm serves already, else those of servers.
 upgrades() {
     would=$(LC_ALL=C apt-get --simulate install --no-install-recommends --no-remove "$@" </dev/null 2>/dev/null |
         sed -n 's/^Inst \([^ ]*\) \[.*/\1/p' | grep -Ev '^(cargo|rustc|libstd-rust)' || true)
-    if ! installed php8.2-fpm; then
+    if [ -z "$(newest_installed_php)" ]; then
         would=$(printf '%s\n' "$would" | grep -E '^(php|nginx|mariadb|mysql|apache2|lib(apache2-mod|nginx-mod|php))' || true)
     fi
     printf '%s\n' "$would" | sort -u | xargs
@@ -101,6 +134,31 @@ if leftover && become_root; then
     $as_root sh scripts/setup.sh --restore-policy || true # the end of this script names what is still there
 fi
 
+# ---- Which PHP -------------------------------------------------------------------------------
+# What the package php-fpm stands for, which another archive may have made newer; '' where apt knows none.
+php_of_apt() { LC_ALL=C apt-cache depends php-fpm 2>/dev/null | sed -n 's/^ *Depends: php\([0-9.]*\)-fpm$/\1/p' | head -n 1; }
+php_of_the_distribution() {
+    case "$os_id:$os_version" in
+        debian:12) echo 8.2 ;; debian:13) echo 8.4 ;; ubuntu:24.04) echo 8.3 ;;
+        *) php_of_apt ;;
+    esac
+}
+# Since 8.5 opcache is a part of PHP, and no package.
+has_opcache_inside() { [ "$(printf '%s\n' 8.5 "$1" | sort -V | head -n 1)" = 8.5 ]; }
+php=${PHPDYNO_PHP:-} of="named by PHPDYNO_PHP"
+if [ -z "$php" ]; then php=$(newest_installed_php) of="the newest php-fpm that is installed"; fi
+if [ -z "$php" ]; then php=$(php_of_the_distribution) of="that of $os_name"; fi
+if [ -z "$php" ] && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq </dev/null >/dev/null 2>&1 || true
+    php=$(php_of_the_distribution)
+fi
+case "$php" in
+    [0-9]*.[0-9]*) ;;
+    "") die "apt knows no package php-fpm here; run: sudo apt-get update, or name a PHP that it knows: PHPDYNO_PHP=8.4 make setup" ;;
+    *) die "PHPDYNO_PHP=$php is no version; write it as in: PHPDYNO_PHP=8.4 make setup" ;;
+esac
+say "PHP $php, $of"
+
 # ---- Debian packages -------------------------------------------------------------------------
 missing=""
 # Never one that is installed: apt-get would upgrade it.
@@ -109,13 +167,14 @@ have nginx || need nginx
 { have mariadbd && have mariadb-install-db; } || need mariadb-server-core
 have mariadb || need mariadb-client-core
 # The last three are what mediawiki needs.
-optional="php8.2-gd php8.2-curl php8.2-sqlite3 php8.2-intl php8.2-apcu" unasked=""
-if installed php8.2-fpm; then
+optional="php$php-gd php$php-curl php$php-sqlite3 php$php-intl php$php-apcu" unasked=""
+if installed "php$php-fpm"; then
     for package in $optional; do installed "$package" || unasked="$unasked $package"; done
 else
     need $optional
 fi
-need php8.2-fpm php8.2-cli php8.2-opcache php8.2-mysql php8.2-mbstring php8.2-xml
+need "php$php-fpm" "php$php-cli" "php$php-mysql" "php$php-mbstring" "php$php-xml"
+has_opcache_inside "$php" || need "php$php-opcache"
 have cc || need gcc libc6-dev
 have strace || need strace # syscalls per request
 have git || need git       # source=REF
@@ -131,6 +190,11 @@ if ! rust_is_new_enough; then
     missing="$missing cargo-web rustc-web" # even if installed: then it is the upgrade that is missing
 fi
 missing=$(printf '%s\n' $missing | sort -u | xargs)
+case "$os_id:$os_version" in
+    debian:12) rust_from="bookworm-security has a newer cargo-web" ;;
+    debian:13) rust_from="trixie-security has a newer cargo-web" ;;
+    *) rust_from="rustup.rs has a newer one, and phpdyno's wheel needs none (docs/how-to/install.md)" ;;
+esac
 
 if [ -n "$missing" ]; then
     have apt-get || die "these Debian packages are missing and there is no apt-get here: $missing"
@@ -139,7 +203,7 @@ if [ -n "$missing" ]; then
     $as_root sh scripts/setup.sh --packages-only $missing || die "apt-get could not install: $missing"
     updated=yes
     rust_is_new_enough ||
-        die "Rust $rust_needed is needed, $(command -v cargo || echo cargo) is $(rust_here); bookworm-security has a newer cargo-web"
+        die "Rust $rust_needed is needed, $(command -v cargo || echo cargo) is $(rust_here); $rust_from"
 fi
 
 # The demo downloads WordPress as a Debian package. Not a reason to fail: everything else works without.
@@ -158,7 +222,6 @@ if leftover; then say "hint: an interrupted setup left $policy, which forbids se
 if [ -n "$packages_only" ]; then say "the packages are there"; exit; fi
 
 # ---- Python environment ----------------------------------------------------------------------
-python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Python 3.11 or newer is needed; python3 is $(python3 -V)"
 if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
     say "creating .venv"
     rm -rf .venv

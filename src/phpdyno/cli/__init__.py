@@ -8,6 +8,7 @@ from phpdyno.cli.interrupts import end_in_order
 from phpdyno.cli.output import open_outputs
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.host.sockets.network import own_namespaces
+from phpdyno.host.system import require_linux
 
 EXIT_INTERRUPTED = 130
 
@@ -17,6 +18,10 @@ def main(argv: list[str] | None = None) -> NoReturn:
     interrupted."""
     # The servers' account has to read what we write for it, whatever the user's own umask is.
     os.umask(0o022)
+    try:
+        require_linux()
+    except DynoError as error:
+        sys.exit(_told(error, error.exit_code))
     own_namespaces()
     end_in_order()
     try:

@@ -23,6 +23,8 @@ LIVE = "live:"
 whenever an instance starts."""
 PHP_VALUE = re.compile(r"php_(?:admin_)?(?:value|flag)\[([^\[\]=;]+)\]")
 """A pool's own php.ini setting, as the pool's file writes it."""
+INSTALLED_PHP = re.compile(r"(?:php-fpm|php)?\d+\.\d+")
+"""A PHP of this host by its version (`8.4`) or its program (`php-fpm8.4`)."""
 _EXTENSION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PART = re.compile(r"""\s*(?:ini\.|pool\.php_)[^=;]*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*')[^;]*|[^;]+""")
 """Up to the next ';' that is not in the quotes which a php.ini value begins with."""
@@ -176,8 +178,10 @@ def _item(layer: str, name: str, value: str, where: str, base_dir: Path) -> _Ite
 
 def _php_path(name: str, value: str, where: str, base_dir: Path) -> str:
     """A path, or `none`, or (scan_dir) several joined by colons, an empty one for the compiled-in
-    directory."""
+    directory; of the program also a version or a name, where no such file is there."""
     if value == NONE and name in {"ini", "scan_dir"}:
+        return value
+    if name == "fpm" and INSTALLED_PHP.fullmatch(value) and not (base_dir / value).exists():
         return value
     if name == "scan_dir":
         return os.pathsep.join(str(absolute(base_dir, part, where=where)) if part else "" for part in value.split(os.pathsep))

@@ -82,6 +82,47 @@ def pivot_root(root: str) -> None:
     os.chdir("/")
 
 
+def apart_from_host() -> None:
+    """In a mount namespace of our own: let nothing that is mounted from here on be seen outside.
+
+    Whoever enters a mount namespace later stands at its root. In a chroot that is outside of it, so
+    there the chroot's / becomes the root of the namespace.
+    """
+    here = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        chrooted = _climb_out(here)
+        mount("", "/", "", MS_REC | MS_SLAVE)
+        if chrooted:
+            os.fchdir(here)
+            tree = clone_tree(".")
+            attach_tree(tree, ".")
+            os.fchdir(tree)
+            os.close(tree)
+            pivot_root(".")
+    finally:
+        os.close(here)
+
+
+def _climb_out(here: int) -> bool:
+    """Make the namespace's root ours, `here` being our root so far; whether that was another."""
+    # With our root below the directory that we are in, nothing ends the way up.
+    os.chroot("/proc")
+    os.fchdir(here)
+    steps, place = 0, _identity(".")
+    while True:
+        os.chdir("..")
+        if place == (place := _identity(".")):
+            break
+        steps += 1
+    os.chroot(".")
+    return steps > 0
+
+
+def _identity(path: str) -> tuple[int, int]:
+    found = os.stat(path)  # noqa: PTH116 (of the directory that we are in)
+    return found.st_dev, found.st_ino
+
+
 def clone_tree(path: str, *, at: int = _AT_FDCWD) -> int:
     """A detached copy of the mounts at a path, those below it included; `at` and an empty path: of
     an open file."""

@@ -37,6 +37,7 @@ def read_host(cores: Cores, cpu_source: str, versions: dict[str, str]) -> HostFa
         governor=", ".join(host.cpu.governors) or UNKNOWN,
         thp=host.memory.thp or UNKNOWN,
         hugetlb_pages=host.memory.hugetlb_pages or 0,
+        hugepage_kib=host.memory.hugepage_kib or 2048,
         load_1min=load_1min,
         running=running,
         steal_fraction=steal.share or 0.0,

@@ -142,4 +142,5 @@ class HostFacts(Struct, frozen=True):
     )
     siblings: Annotated[tuple[int, ...], Meta(description="Hardware threads beside the measured cores.")] = ()
     cpu_quota_cores: Annotated[float | None, Meta(description="Cores' worth of time that our cgroup gets; null without a limit.")] = None
+    hugepage_kib: Annotated[int, Meta(description="Size of a reserved huge page in KiB: the kernel's default size.")] = 2048
     running: Annotated[float | None, Meta(description="How many others wanted a core just before measuring, on the mean.")] = None

@@ -23,7 +23,8 @@ class Arms(Struct, frozen=True):
     and the metric of each.
 
     `notes` say what of a running pool was not taken over, `mismatches` which builds stand in for
-    another php-fpm than the control, or than that of the build that the control is.
+    another php-fpm than the control, or than that of the build that the control is, `several` which
+    of several PHPs was taken unasked.
     """
 
     control: Arm
@@ -32,6 +33,7 @@ class Arms(Struct, frozen=True):
     metrics: dict[str, Metric]
     notes: tuple[str, ...] = ()
     mismatches: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
 
 
 def make_arms(
@@ -74,7 +76,9 @@ def make_arms(
         made.append(reader.arm(spec, reader.on_top(bases[metrics[spec]], changed), changed))
     _refuse_other_servers(bases["cpu"], [arm for arm in made if metrics[arm.name] == "cpu"])
     controls = reader.arm(CONTROL, bases["cpu"], {}), reader.arm(LOADED_CONTROL, bases["throughput"], {})
-    return Arms(*controls, tuple(made), metrics, tuple(reader.notes), _mismatches(controls[0], made))
+    several = tuple(note for note in reader.notes if note == reader.several)
+    notes = tuple(note for note in reader.notes if note != reader.several)
+    return Arms(*controls, tuple(made), metrics, notes, _mismatches(controls[0], made), several)
 
 
 def _mismatches(control: Arm, arms: Sequence[Arm]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from phpdyno.servers.live.drift import drift_notes
 from phpdyno.servers.live.nginx import site_before
 from phpdyno.servers.live.pool import LivePool, import_pool
 from phpdyno.servers.placement import ini_options, loading
+from phpdyno.servers.programs.choosing import named_php, others_beside
 from phpdyno.servers.programs.extensions import extension_digests
 from phpdyno.servers.programs.ini_reading import Parser
 from phpdyno.servers.programs.php import IniFiles, default_cli, default_fpm, ini_files, inspect_php
@@ -59,12 +60,13 @@ class Imported(Struct, frozen=True):
 class SpecReader:
     """Reads SPECs for one app (None: without settings and commits), or for a `script`.
 
-    `notes` say what was not taken over from a pool; `live` is that pool, None where no SPEC named
-    one.
+    `notes` say what was not taken over from a pool, and (`several`, '' where it is not so) which of
+    several PHPs was taken; `live` is that pool, None where no SPEC named one.
     """
 
     def __init__(self, app: App | None = None, *, script: bool = False) -> None:
         self.notes: list[str] = []
+        self.several = ""
         self._app = app
         self._script = script
         self._values = IniValues(self.notes)
@@ -138,11 +140,20 @@ class SpecReader:
         it."""
         options, scan_dir = ini_options(settings)
         asked = (*options, *loading(settings))
-        fpm = settings.get("php") or (default_cli() if self._script else default_fpm())
+        fpm = named_php(settings["php"], cli=self._script) if "php" in settings else self._default()
         key = (fpm, settings.get("php.extension_dir"), scan_dir, *asked)
         if key not in self._builds:
             self._builds[key] = inspect_php(fpm, settings.get("php.extension_dir"), cli=self._script, options=asked, scan_dir=scan_dir)
         return self._builds[key]
+
+    def _default(self) -> str:
+        """The newest PHP; a note says so once where it is not the only one."""
+        found = default_cli() if self._script else default_fpm()
+        note = others_beside(found, cli=self._script)
+        if note and note not in self.notes:
+            self.notes.append(note)
+            self.several = note
+        return found
 
     def for_cpu(self, control: Mapping[str, str], workers: int) -> dict[str, str]:
         """A control's settings where CPU is measured, `workers` requests at a time.

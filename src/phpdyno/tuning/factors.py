@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from phpdyno.knobs.catalogue.host import with_room
+from phpdyno.knobs.catalogue.host import PAGE_KIB, with_room
 from phpdyno.knobs.knob import Knob, with_needs
 from phpdyno.stats.screening.factorial import CONTROL, Design, Levels
 
@@ -16,11 +16,12 @@ seen too seldom to be judged."""
 
 class Candidate(Struct, frozen=True):
     """One change to try: all settings that it makes, and `needs` that the control fulfils already
-    (another change might undo them)."""
+    (another change might undo them); `huge_kib` is the size of the host's reserved pages."""
 
     name: str
     settings: dict[str, str]
     needs: dict[str, str] = field(default_factory=dict)
+    huge_kib: int = PAGE_KIB
 
 
 Clash = Callable[[Candidate, Candidate], bool]
@@ -60,9 +61,11 @@ class Entry(Struct, frozen=True):
         return sum(1 for level in self.levels if level)
 
 
-def candidates_of(tried: Mapping[str, Sequence[str]], base: Mapping[str, str], knob_of: Callable[[str], Knob]) -> tuple[Candidate, ...]:
+def candidates_of(
+    tried: Mapping[str, Sequence[str]], base: Mapping[str, str], knob_of: Callable[[str], Knob], *, huge_kib: int = PAGE_KIB
+) -> tuple[Candidate, ...]:
     """The values to try (by full knob name) as candidates, each with what it needs; `base` is what
-    the control has.
+    the control has, `huge_kib` the size of the host's reserved pages.
 
     Raises DynoError where a value needs what it switches off.
     """
@@ -70,7 +73,7 @@ def candidates_of(tried: Mapping[str, Sequence[str]], base: Mapping[str, str], k
     for name, values in tried.items():
         for value in values:
             whole = with_needs({name: value}, base, knob_of)
-            found.append(Candidate(f"{name}={value}", whole.settings, whole.held))
+            found.append(Candidate(f"{name}={value}", whole.settings, whole.held, huge_kib))
     return tuple(found)
 
 
@@ -116,7 +119,8 @@ def entry(factors: Sequence[Factor], levels: Levels, name: str = "") -> Entry:
     settings: dict[str, str] = {}
     for candidate in chosen.values():
         settings.update(candidate.settings)
-    return Entry(name or " + ".join(each.name for each in chosen.values()) or "control", levels, with_room(settings))
+    huge_kib = max((each.huge_kib for each in chosen.values()), default=PAGE_KIB)
+    return Entry(name or " + ".join(each.name for each in chosen.values()) or "control", levels, with_room(settings, huge_kib))
 
 
 def changes_at(factors: Sequence[Factor], levels: Levels) -> dict[int, Candidate]:

@@ -14,6 +14,7 @@ from tests.support.places import ROOT
 
 pytestmark = pytest.mark.integration
 
+PHP_SAID = "setup: PHP 8.2, the newest php-fpm that is installed"
 OLD_RUST, NEW_RUST = "1.63.0", "1.99.0"
 OURS = "#!/bin/sh\n# made by phpdyno, for one installation\nexit 101\n"
 THEIRS = "#!/bin/sh\n# the administrator's\nexit 0\n"
@@ -30,9 +31,17 @@ FAKES = {
         exec "$@\"""",
     "dpkg-query": """
         for name; do :; done
+        if [ "$name" = 'php[0-9]*-fpm' ]; then
+            grep -vxF -f "$FAKE_WORLD/absent" "$FAKE_WORLD/fpms" | sed 's/^/ii  /'
+            exit
+        fi
         grep -qx "$name" "$FAKE_WORLD/absent" && exit 1
         if grep -qx "$name" "$FAKE_WORLD/held"; then echo 'hi '; else echo 'ii '; fi""",
-    "apt-cache": '[ -e "$FAKE_WORLD/candidate" ] && echo "  Candidate: 6.1" || echo "  Candidate: (none)"',
+    "uname": 'if [ "$1" = -r ]; then cat "$FAKE_WORLD/kernel"; else cat "$FAKE_WORLD/system"; fi',
+    "ldd": 'cat "$FAKE_WORLD/ldd"',
+    "apt-cache": """
+        [ "$1" = depends ] && exec cat "$FAKE_WORLD/depends"
+        [ -e "$FAKE_WORLD/candidate" ] && echo "  Candidate: 6.1" || echo "  Candidate: (none)\"""",
     "apt-get": """
         echo "$*" >>"$FAKE_WORLD/apt"
         cp -P "$PHPDYNO_POLICY_RC_D" "$FAKE_WORLD/policy-during" 2>/dev/null
@@ -70,12 +79,14 @@ class FakeMachine:
         path = self.root / name
         return path.read_text().splitlines() if path.exists() else []
 
-    def setup(self, *options: str, terminal: bool = False) -> subprocess.CompletedProcess[str]:
+    def setup(self, *options: str, terminal: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
         env = {
             "PATH": f"{self.root / 'fakes'}:/usr/bin:/bin",
             "FAKE_WORLD": str(self.root),
             "FAKE_NEW_RUST": NEW_RUST,
             "PHPDYNO_POLICY_RC_D": str(self.policy),
+            "PHPDYNO_OS_RELEASE": str(self.root / "os-release"),
+            **{name: value for name, value in variables.items() if value},
         }
         argv = ["sh", str(self.root / "scripts" / "setup.sh"), *(options or ("--packages-only",))]
         ours, its = pty.openpty() if terminal else (None, subprocess.DEVNULL)
@@ -85,6 +96,10 @@ class FakeMachine:
             if ours is not None:
                 os.close(ours)
                 os.close(its)
+
+
+def release(distribution: str, version: str) -> str:
+    return f'PRETTY_NAME="{distribution.title()} {version}"\nID={distribution}\nVERSION_ID="{version}"\n'
 
 
 @pytest.fixture
@@ -99,7 +114,10 @@ def machine(tmp_path: Path) -> FakeMachine:
         path.write_text(f"#!/bin/sh\n{body}\n")
         path.chmod(0o755)
     machine = FakeMachine(tmp_path)
-    for name, text in {"uid": "0\n", "held": "", "absent": "cargo\nrustc\nrustup\ncargo-mozilla\nrustc-mozilla\n", "candidate": ""}.items():
+    worldly = {"kernel": "6.12.0\n", "system": "Linux\n", "ldd": "ldd (Debian GLIBC 2.36)\n", "depends": "", "fpms": "php8.2-fpm\n"}
+    machine.put("os-release", release("debian", "12"))
+    absent = "cargo\nrustc\nrustup\ncargo-mozilla\nrustc-mozilla\n"
+    for name, text in {**worldly, "uid": "0\n", "held": "", "absent": absent, "candidate": ""}.items():
         machine.put(name, text)
     machine.put("rust", f"{NEW_RUST}\n")
     return machine
@@ -112,7 +130,8 @@ def lack(machine: FakeMachine, *packages: str) -> None:
 
 def test_nothing_missing_asks_apt_for_nothing(machine: FakeMachine) -> None:
     answer = machine.setup()
-    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "setup: the packages are there\n", "")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.splitlines() == [PHP_SAID, "setup: the packages are there"]
     assert machine.asked() == []
 
 
@@ -147,7 +166,8 @@ def test_a_php_that_is_there_gets_no_optional_modules(machine: FakeMachine) -> N
     answer = machine.setup()
     assert (answer.returncode, answer.stderr) == (0, "")
     assert machine.asked() == []
-    hint, last = answer.stdout.splitlines()
+    said, hint, last = answer.stdout.splitlines()
+    assert said == PHP_SAID
     assert hint.startswith("setup: hint: not added to the PHP that is here")
     assert hint.endswith("  sudo sh scripts/setup.sh --packages-only php8.2-gd php8.2-apcu")
     assert last == "setup: the packages are there"
@@ -255,7 +275,7 @@ def test_an_ordinary_user_without_a_terminal_gets_one_line(machine: FakeMachine,
     if sudo:  # one that wants a password
         machine.put("sudo")
     answer = machine.setup()
-    assert (answer.returncode, answer.stdout) == (1, "")
+    assert (answer.returncode, answer.stdout) == (1, f"{PHP_SAID}\n")
     (line,) = answer.stderr.splitlines()
     assert line.endswith("  sudo sh scripts/setup.sh --packages-only php8.2-mbstring php8.2-xml")
     assert machine.asked() == []

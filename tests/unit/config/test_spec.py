@@ -52,6 +52,15 @@ def test_every_layer_in_one_spec() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["8.4", "php-fpm8.4", "php8.4"])
+def test_a_php_of_this_host_is_named_by_its_version_or_program(tmp_path: Path, name: str) -> None:
+    assert parse(f"php={name}", tmp_path) == {"php": name}
+    (tmp_path / "arm.toml").write_text(f'php = "{name}"\n')
+    assert parse("@arm.toml", tmp_path) == {"php": name}
+    (tmp_path / name).touch()
+    assert parse(f"php={name}", tmp_path) == {"php": str(tmp_path / name)}
+
+
 def test_empty_spec_and_empty_value() -> None:
     assert parse("") == {}
     assert parse(" ; ") == {}

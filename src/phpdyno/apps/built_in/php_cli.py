@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from phpdyno.errors import DynoError
 from phpdyno.host.checkup.check import install_servers
+from phpdyno.host.system import php_package
 from phpdyno.servers.programs.finding import program_path, told
 from phpdyno.servers.programs.php import newest_cli
 
@@ -29,11 +30,12 @@ def php_on_path() -> str:
 
 
 def find_php_cli(extensions: Sequence[str]) -> PhpCli:
-    """`php` of the PATH, else the newest php8.2-like program. Raises DynoError when there is none,
-    or one without these extensions."""
-    path = shutil.which("php", path=program_path()) or newest_cli()
+    """The command-line PHP of the version that is measured unless a SPEC says otherwise; where it
+    has none, `php` of the PATH. Raises DynoError when there is none, or one without these
+    extensions."""
+    path = newest_cli() or shutil.which("php", path=program_path())
     if path is None:
-        raise DynoError("there is no command-line PHP", next_step=f"install it with: {install_servers('php8.2-cli')}")
+        raise DynoError("there is no command-line PHP", next_step=f"install it with: {install_servers(php_package('cli'))}")
     answer = told([path, "-r", _ASK])
     output = answer.stdout.decode(errors="replace")
     match = re.match(r"(\d+\.\d+)((?: \S+)*)", output)

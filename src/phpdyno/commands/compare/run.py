@@ -109,7 +109,7 @@ def compare(
                     accept(app)
                 plan = make_plan(question, app, arms)
                 journal.append(Planned(plan))
-                for kind, notes in (("settings", arms.notes), ("another PHP", arms.mismatches)):
+                for kind, notes in (("settings", arms.notes), ("another PHP", arms.mismatches), ("several PHPs", arms.several)):
                     for note in notes:
                         progress.note(note)
                         journal.append(Incident(0, arms.control.name, kind, note))

@@ -18,6 +18,7 @@ from phpdyno.commands.connectors.run import measure_connectors, resume_connector
 from phpdyno.commands.connectors.study import load_connector_study
 from phpdyno.errors import UsageError
 from phpdyno.model.runs.connector import CEILING
+from phpdyno.servers.programs.choosing import named_php
 from phpdyno.servers.programs.php import default_cli
 
 EXIT_NO_FIGURE = 1
@@ -48,7 +49,7 @@ def _asked(options: ConnectorsOptions) -> LabRequest:
         )
     else:
         operations, wanted = study.operations, study.rows
-    php = options.php or default_cli()
+    php = named_php(options.php, cli=True) if options.php else default_cli()
     zts, given = divided_zts(options.with_)
     rows, skipped = divided(wanted, look_around(php, paths_of(given), zts=zts))
     if wanted[0].name in skipped:

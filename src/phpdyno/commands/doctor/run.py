@@ -1,6 +1,7 @@
 """phpdyno doctor: look at this host, try what measuring needs, and say what that means. Nothing on
 the host is changed."""
 
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,11 +18,12 @@ from phpdyno.host.checkup.disk import DiskPlace, look_at, try_socket
 from phpdyno.host.checkup.isolation import judge_bottle, judge_isolation
 from phpdyno.host.checkup.measuring import judge_counters, judge_measuring
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
-from phpdyno.host.checkup.programs import judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
+from phpdyno.host.checkup.programs import judge_apt, judge_mariadb, judge_nginx, judge_php, judge_system, judge_tools
 from phpdyno.host.checkup.readings import Readings, read_host_files
 from phpdyno.host.checkup.sample import Sample, take_sample
 from phpdyno.host.checkup.trials import try_clock, try_cycles, try_steal, wall_clock_synchronised
 from phpdyno.host.cores import split_cores
+from phpdyno.host.system import has_apt, this_distribution
 from phpdyno.paths import ServiceUser, cache_path, live_root, service_user
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.programs.finding import nginx_version
@@ -103,6 +105,7 @@ def _servers(app: str, phase: Callable[[str], None]) -> list[Check]:
         *judge_php(find_fpms(), find_clis()),
         judge_mariadb("" if absent else Database.version(), absent, needed=app in WITH_DATABASE),
         judge_apt(problem, fix),
+        judge_system(this_distribution(), platform.machine(), libc=" ".join(platform.libc_ver()).strip(), apt=has_apt()),
     ]
 
 

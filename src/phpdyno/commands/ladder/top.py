@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from phpdyno.apps.registry import open_app
 from phpdyno.experiment.common.progress import Progress
+from phpdyno.host.checkup.readings import read_memory
+from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.host.lock import MeasuringLock
 from phpdyno.knobs.catalogue.host import MOST_SHARE_OF_MEMORY, PAGE_KIB
 from phpdyno.knobs.catalogue.opcache import pages_for
@@ -46,7 +48,7 @@ class BuildSeen(Struct, frozen=True):
 def find_top(below: LadderStep, plan: Plan, *, memory_kib: int, logs: Path, progress: Progress) -> Top:
     """What can go on top of a step with the app of a plan, on a host of so much memory. Raises
     DynoError."""
-    return top_of(below, look_at(below, plan, logs=logs, progress=progress), memory_kib=memory_kib, reservable=can_set(PAGES))
+    return top_of(below, look_at(below, plan, logs=logs, progress=progress), memory_kib=memory_kib, reservable=_reservable())
 
 
 def look_at(below: LadderStep, plan: Plan, *, logs: Path, progress: Progress) -> BuildSeen:
@@ -77,6 +79,11 @@ def look_at(below: LadderStep, plan: Plan, *, logs: Path, progress: Progress) ->
             return True
 
         return BuildSeen(code, facts, loaded, safe_subset(loaded, is_safe, MOST_TESTS))
+
+
+def _reservable() -> bool:
+    """Whether huge pages of the size that PHP puts its code on can be reserved here."""
+    return can_set(PAGES) and read_memory(SmallFiles()).hugepage_kib in {PAGE_KIB, None}
 
 
 def top_of(below: LadderStep, seen: BuildSeen, *, memory_kib: int, reservable: bool) -> Top:

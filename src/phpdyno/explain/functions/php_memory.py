@@ -29,7 +29,8 @@ WINDOW = 16384
 """Frames lie below each other in one piece of memory, which is read at once."""
 OP_ARRAY = 320
 LOWEST = 0x1000
-HIGHEST = 1 << 47
+HIGHEST = 1 << 48
+"""Of arm64 with addresses of 48 bits, where mappings lie at the top; on x86-64 it is half of it."""
 OUTSIDE = "(outside PHP code)"
 
 

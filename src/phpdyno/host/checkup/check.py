@@ -4,6 +4,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from phpdyno.host.system import has_apt
+from phpdyno.package import CLONED, SETUP
+
 Group = Literal["measuring", "isolation", "tools", "servers", "disk"]
 State = Literal["ok", "limits", "missing", "unknown"]
 
@@ -27,18 +30,22 @@ class Check(Struct, frozen=True):
 
 
 INSTALL = "sudo apt-get install --no-install-recommends"
-INSTALL_SERVERS = "sudo sh scripts/setup.sh --packages-only"
+INSTALL_SERVERS = f"sudo sh {'scripts/setup.sh' if CLONED else SETUP} --packages-only"
+BY_OWN_MEANS = "this system's package manager, under its own name for Debian's"
+"""What stands behind `install it with:` where there is no apt-get."""
 
 
 def install(*packages: str) -> str:
     """The line that installs Debian packages that bring no service."""
-    return " ".join([INSTALL, *packages])
+    return " ".join([INSTALL if has_apt() else BY_OWN_MEANS, *packages])
 
 
 def install_servers(*packages: str) -> str:
-    """The line, for phpdyno's own directory, that installs packages whose service apt-get alone
-    would start, or start again."""
-    return " ".join([INSTALL_SERVERS, *packages])
+    """The line that installs packages whose service apt-get alone would start, or start again: for
+    phpdyno's own directory, or (of a wheel, which has none) with what to know."""
+    if has_apt() and not SETUP.is_file():
+        return f"{install(*packages)} (which starts a service that they have)"
+    return " ".join([INSTALL_SERVERS if has_apt() else BY_OWN_MEANS, *packages])
 
 
 def mib(kib: int) -> str:

@@ -11,9 +11,12 @@ LEAST_OPEN_FILES = 2_100
 BACKLOG = 511
 """What php-fpm and nginx ask for."""
 
+PHP_HUGE_KIB = 2048
+"""What PHP takes for the size of a huge page on every machine."""
 LEAST_MEMORY_KIB = 512 * 1024
 THP_ON = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
-HUGETLB_ON = "sudo sysctl -w vm.nr_hugepages=128"
+TRIED_KIB = 256 * 1024
+"""What is worth reserving to try huge pages: the shared memory of an instance and its JIT's."""
 
 
 def judge_isolation(host: Readings, sample: Sample | None, *, cgroups: str, account: str, account_problem: str) -> list[Check]:
@@ -154,9 +157,12 @@ def _hugetlb(memory: MemoryReadings) -> Check:
     if memory.hugetlb_pages:
         return Check("isolation", name, "ok", f"{memory.hugetlb_pages} reserved{size}")
     means = "needed only to try them for PHP's code or opcache's memory"
+    reserve = f"sudo sysctl -w vm.nr_hugepages={max(1, TRIED_KIB // (memory.hugepage_kib or 2048))}"
+    if (memory.hugepage_kib or PHP_HUGE_KIB) != PHP_HUGE_KIB:
+        means += f"; PHP asks for pages of {mib(PHP_HUGE_KIB)}, so one of these holds its shared memory and none its code"
     if memory.hugetlb_settable:
-        return Check("isolation", name, "ok", f"none reserved{size}, and we may reserve some", means, HUGETLB_ON)
-    return Check("isolation", name, "limits", "none reserved, and we may not reserve any", means, HUGETLB_ON)
+        return Check("isolation", name, "ok", f"none reserved{size}, and we may reserve some", means, reserve)
+    return Check("isolation", name, "limits", "none reserved, and we may not reserve any", means, reserve)
 
 
 def _open_files(host: Readings) -> Check:

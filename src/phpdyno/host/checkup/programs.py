@@ -6,8 +6,8 @@ from typing import Literal
 from msgspec import Struct
 
 from phpdyno.host.checkup.check import Check, install, install_servers
+from phpdyno.host.system import TRIED, TRIED_MACHINE, TRIED_ON, Distribution, php_package, usual_php
 
-DEFAULT_PHP = "8.2"
 JIT_SINCE = (8, 0)
 LOAD_OPCACHE = "name it in the ini files of this PHP (zend_extension=opcache), or build this PHP with it"
 
@@ -55,7 +55,7 @@ TOOLS = (
     Tool("perf", "the functions in which builds spend their time", ("linux-perf",)),
     Tool("valgrind", "instructions per request", ("valgrind",)),
     Tool("gcc", "building PHP", ("gcc", "libc6-dev")),
-    Tool("llvm-bolt", "PHP laid out anew by BOLT", ("bolt-16",)),
+    Tool("llvm-bolt", "PHP laid out anew by BOLT", ("bolt-19", "libbolt-19-dev")),
 )
 
 
@@ -114,13 +114,24 @@ def judge_php(fpms: Sequence[PhpFound], clis: Sequence[PhpFound]) -> list[Check]
     if not any(not php.problem for php in fpms):
         means = "nothing can be measured without it"
         missing = "not installed" if not fpms else "none that runs"
-        fix = install_servers(f"php{DEFAULT_PHP}-fpm", f"php{DEFAULT_PHP}-opcache")
+        fix = install_servers(php_package("fpm"), *_opcache())
         checks.append(Check("servers", "php-fpm", "missing", missing, means, fix, essential=True))
     checks += [_php("php", php) for php in clis]
     if not clis:
         means = "apps with an installer (wordpress) cannot be prepared, --script cannot be measured"
-        checks.append(Check("servers", "php", "missing", "no command-line PHP", means, install_servers(f"php{DEFAULT_PHP}-cli")))
+        checks.append(Check("servers", "php", "missing", "no command-line PHP", means, install_servers(php_package("cli", _series(fpms)))))
     return checks
+
+
+def _opcache() -> tuple[str, ...]:
+    """Its package, where the distribution's PHP is known to have one: since PHP 8.5 it is a part of
+    PHP."""
+    return (php_package("opcache"),) if usual_php() else ()
+
+
+def _series(phps: Sequence[PhpFound]) -> str:
+    """The series of the newest one that runs, '' for the distribution's."""
+    return next((".".join(php.version.split(".")[:2]) for php in phps if not php.problem), "")
 
 
 def _php(kind: str, php: PhpFound) -> Check:
@@ -154,6 +165,19 @@ def judge_mariadb(version: str, absent: Sequence[str], *, needed: bool) -> Check
 
 def _brings(package: str, program: str) -> bool:
     return (program == "mariadb") == (package == "mariadb-client-core")
+
+
+def judge_system(system: Distribution, machine: str, *, libc: str, apt: bool) -> Check:
+    """Which distribution, processor and C library these are, and whether any of it was tried."""
+    found = f"{system.name or 'a system that does not name itself'}, {machine}, {libc or 'a C library other than glibc'}"
+    if not libc:
+        return Check("servers", "system", "limits", found, f"nothing of it was tried: phpdyno was on {TRIED}", f"use {TRIED}")
+    if (system.id, system.version) in TRIED_ON and machine == TRIED_MACHINE:
+        return Check("servers", "system", "ok", f"{found}: phpdyno is tried on it")
+    means = f"phpdyno was tried on {TRIED} ({TRIED_MACHINE}); what is said of other systems was read"
+    if not apt:
+        means += "; packages are named as Debian calls them"
+    return Check("servers", "system", "ok", found, means)
 
 
 def judge_apt(problem: str, fix: str) -> Check:

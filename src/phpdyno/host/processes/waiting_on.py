@@ -29,7 +29,7 @@ _ARM = {
     **{82: "fsync", 83: "fdatasync", 95: "waitid", 98: "futex", 101: "nanosleep", 115: "clock_nanosleep", 202: "accept", 203: "connect"},
     **{206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 242: "accept4", 260: "wait4"},
 }
-_NAMES = _ARM if platform.machine() == "aarch64" else _X86
+_NAMES = {"x86_64": _X86, "aarch64": _ARM}.get(platform.machine(), {})
 _OF_DESCRIPTOR = frozenset(
     {
         "read",

@@ -12,6 +12,8 @@ from phpdyno.model.facts import HostFacts, WorkerFacts
 
 PAGES, MEMORY = "os.vm.nr_hugepages", "ini.opcache.memory_consumption"
 PAGE_KIB = 2048
+"""Huge pages as PHP takes them for granted; the kernel's own default size may be another one: on
+arm64 with pages of 64 KiB it is 512 MiB."""
 HUGETLB = "Linux kernel documentation: HugeTLB Pages"
 MOST_SHARE_OF_MEMORY = 0.02
 """For one instance: a search has a dozen of them beside each other."""
@@ -20,18 +22,21 @@ MOST_SHARE_OF_MEMORY = 0.02
 def enough_pages(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
     """As many as one instance takes: all of opcache's shared memory, the JIT's buffer and the code,
     where memory has room for them."""
-    pages = pages_for(facts.opcache, facts.kernel.text_kib, 1)
-    return (str(pages),) if 0 < pages * PAGE_KIB < MOST_SHARE_OF_MEMORY * host.memory_kib else ()
+    # Code goes to pages of the size that PHP takes for granted, or nowhere.
+    text_kib = facts.kernel.text_kib if host.hugepage_kib == PAGE_KIB else 0
+    pages = pages_for(facts.opcache, text_kib, 1, huge_kib=host.hugepage_kib)
+    return (str(pages),) if 0 < pages * host.hugepage_kib < MOST_SHARE_OF_MEMORY * host.memory_kib else ()
 
 
-def with_room(settings: Mapping[str, str]) -> dict[str, str]:
-    """A combination's settings, with reserved pages for what it shares besides what the control
-    does: a JIT buffer or opcache memory of its own. Shared memory takes all of them or none."""
+def with_room(settings: Mapping[str, str], huge_kib: int = PAGE_KIB) -> dict[str, str]:
+    """A combination's settings, with reserved pages (of `huge_kib`) for what it shares besides what
+    the control does: a JIT buffer or opcache memory of its own. Shared memory takes all of them or
+    none."""
     pages = int(settings.get(PAGES, "0"))
     if not pages:
         return dict(settings)
     shared_kib = (size_bytes(settings.get(BUFFER, "0")) or 0) // 1024 + 1024 * int(settings.get(MEMORY, "0"))
-    return {**settings, PAGES: str(pages + -(-shared_kib // PAGE_KIB))}
+    return {**settings, PAGES: str(pages + -(-shared_kib // huge_kib))}
 
 
 def _never(facts: WorkerFacts, host: HostFacts) -> tuple[str, ...]:
@@ -53,7 +58,7 @@ HOST = (
         tries=enough_pages,
         drawn=True,
         untried="tried as root, where opcache's memory is a fiftieth of the host's at most",
-        price=lambda value: int(value) * PAGE_KIB,
+        price="as many pages as it says, of Hugepagesize in /proc/meminfo each: 2 MiB on x86-64, 512 MiB on arm64 with 64 KiB pages",
         reference=HUGETLB,
     ),
     Knob(

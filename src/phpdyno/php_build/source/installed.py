@@ -14,6 +14,7 @@ from phpdyno.model.build import Build, series_of
 from phpdyno.php_build.compile.dropin import installed_since
 from phpdyno.php_build.compile.options import options_in
 from phpdyno.php_build.source.versions import is_below
+from phpdyno.servers.programs.choosing import named_php
 from phpdyno.servers.programs.finding import find_program, told
 from phpdyno.servers.programs.php import NO_PRELOADING, default_fpm, ini_files, inspect_php, scanning
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -39,9 +40,9 @@ class Installed(Struct, frozen=True):
 
 
 def find_fpm(name: str) -> str:
-    """The path of an installed php-fpm, by its name or path, '' for the newest. Raises DynoError
-    with the line that installs it."""
-    return str(Path(shutil.which(name) or find_program(name) if name else default_fpm()).resolve())
+    """The path of an installed php-fpm, by its name, version or path, '' for the newest. Raises
+    DynoError with the line that installs it."""
+    return str(Path(shutil.which(name) or find_program(named_php(name)) if name else default_fpm()).resolve())
 
 
 def modules_of(php: str, extension_dir: str = "", *, options: Sequence[str] = (), scan_dir: str | None = None) -> tuple[str, ...]:

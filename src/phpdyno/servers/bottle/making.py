@@ -197,13 +197,13 @@ def _listening(address: str, port: int) -> socket.socket:
 
 def _host_mounts() -> None:
     kernel.unshare(kernel.NEWNS)
-    kernel.mount("", "/", "", kernel.MS_REC | kernel.MS_SLAVE)
+    kernel.apart_from_host()
 
 
 def _inside(root: str, steps: list[Step]) -> None:
     host_network = {name: _setting(name) for name in NETWORK_SETTINGS}
     kernel.unshare(kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC)
-    kernel.mount("", "/", "", kernel.MS_REC | kernel.MS_SLAVE)
+    kernel.apart_from_host()
     kernel.loopback_up()
     for name, value in host_network.items():
         if value is not None and _setting(name) not in {None, value}:

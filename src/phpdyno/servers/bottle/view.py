@@ -70,7 +70,8 @@ MOST_LINKS = 40
 def base_view(live: Path, *, account: str = "") -> list[Step]:
     """The steps that make the file system of a run whose live directory is `live`; `account` is a
     line for /etc/passwd and /etc/group."""
-    steps = [directory(place, 0o700 if place == "/root" else 0o755) for place in EMPTY]
+    # A copy may stand in root's home, on the way to which the servers' account is let through.
+    steps = [directory(place, 0o711 if place == "/root" else 0o755) for place in EMPTY]
     steps += [private(Path(place), mode) for place, mode in PRIVATE.items()]
     steps.append(directory("/run/lock", STICKY))
     steps += [link(place, to) for place, to in LINKS.items()]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from phpdyno.errors import DynoError
 from phpdyno.host.checkup.check import install, install_servers
+from phpdyno.host.system import postgresql_package
 from phpdyno.servers.supervision.tethered import run_tethered
 
 PACKAGES = {
@@ -19,11 +20,11 @@ PACKAGES = {
     "mariadbd": "mariadb-server-core",
     "mariadb-install-db": "mariadb-server-core",
     "mariadb": "mariadb-client-core",
-    "postgres": "postgresql-15",
+    "postgres": postgresql_package(),
     "redis-server": "redis-server",
     "memcached": "memcached",
-    "php-fpm8.2": "php8.2-fpm",
-    "php8.2": "php8.2-cli",
+    "php-fpm": "php-fpm",
+    "php": "php-cli",
 }
 SERVERS = frozenset(PACKAGES.values())
 """Packages for which apt-get would start a service on the user's host, or start one again; setup.sh
@@ -31,7 +32,7 @@ forbids it."""
 TOOL_PACKAGES = {"gcov-tool": "gcc", "dpkg-source": "dpkg-dev", "perf": "linux-perf", "setarch": "util-linux"}
 """Packages of programs that start no service, where the names differ."""
 
-_FPM = re.compile(r"php-fpm(\d+\.\d+)")
+_PHP = re.compile(r"php(-fpm)?(\d+\.\d+)")
 
 _NO_DATABASE = "only wordpress and an app.toml with `database` need MariaDB"
 WITHOUT = {
@@ -63,15 +64,15 @@ def find_program(name: str, path: str | None = None) -> str:
     if found:
         return found
     package = package_of(name)
-    command = install_servers(package) if package in SERVERS or _FPM.fullmatch(name) else install(package)
+    command = install_servers(package) if package in SERVERS or _PHP.fullmatch(name) else install(package)
     hint = WITHOUT.get(name)
     raise DynoError(f"{name} is not installed", next_step=f"install it with: {command}" + (f" ({hint})" if hint else ""))
 
 
 def package_of(name: str) -> str:
-    """The package that brings a program: `php8.4-fpm` brings php-fpm8.4."""
-    fpm = _FPM.fullmatch(name)
-    return f"php{fpm[1]}-fpm" if fpm else PACKAGES.get(name) or TOOL_PACKAGES.get(name, name)
+    """The package that brings a program: `php8.4-fpm` brings php-fpm8.4, `php8.4-cli` php8.4."""
+    php = _PHP.fullmatch(name)
+    return f"php{php[2]}-{'fpm' if php[1] else 'cli'}" if php else PACKAGES.get(name) or TOOL_PACKAGES.get(name, name)
 
 
 def told(argv: Sequence[str], env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:

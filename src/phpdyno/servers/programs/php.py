@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from phpdyno.config.fpm_conf import Variables, ini_text
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.files.plain import read_led
+from phpdyno.host.system import usual_php
 from phpdyno.model.arm import PhpBuild
 from phpdyno.servers.programs.finding import find_program, newest_program, program_path
 from phpdyno.servers.supervision.tethered import run_tethered
@@ -27,7 +28,7 @@ NO_PRELOADING = ("-d", "opcache.preload=")
 
 def default_fpm() -> str:
     """The distribution's newest php-fpm. Raises DynoError with the line that installs one."""
-    return newest_program("php-fpm[0-9]*") or shutil.which("php-fpm", path=program_path()) or find_program("php-fpm8.2")
+    return newest_program("php-fpm[0-9]*") or shutil.which("php-fpm", path=program_path()) or find_program(f"php-fpm{usual_php()}")
 
 
 def newest_cli() -> str | None:
@@ -37,7 +38,7 @@ def newest_cli() -> str | None:
 
 def default_cli() -> str:
     """The newest command-line PHP, else `php`. Raises DynoError with the line that installs one."""
-    return newest_cli() or shutil.which("php", path=program_path()) or find_program("php8.2")
+    return newest_cli() or shutil.which("php", path=program_path()) or find_program(f"php{usual_php()}")
 
 
 def fpm_prefix(fpm: str) -> Path:

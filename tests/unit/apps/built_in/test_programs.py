@@ -65,6 +65,14 @@ def test_newest_php_where_none_is_called_php(programs: Path) -> None:
     assert find_php_cli(["mysqli"]) == PhpCli(str(programs / "php8.10"), "8.10")
 
 
+def test_the_php_that_is_measured_installs_whatever_php_stands_for(programs: Path) -> None:
+    """Debian's alternatives let `php` be any of several, and the newest php-fpm is measured."""
+    script(programs, "php", "8.3 core mysqli")
+    script(programs, "php8.3", "8.3 core mysqli")
+    script(programs, "php8.4", "8.4 core mysqli")
+    assert find_php_cli(["mysqli"]) == PhpCli(str(programs / "php8.4"), "8.4")
+
+
 def test_php_without_extensions(programs: Path) -> None:
     script(programs, "php", "8.4 core mysqlnd intl")
     with pytest.raises(DynoError) as caught:

@@ -133,3 +133,13 @@ def test_the_layout_is_found_by_a_function_that_is_asleep(memory: FakeMemory, fu
     memory.put(struct.pack("<QQ", 7, memory.string("x")).ljust(488, b"\0") + current + bytes(1200), GLOBALS)
     layout = find_layout(memory.read, GLOBALS, 1696, function=function, file=file)
     assert layout == (PhpLayout(CURRENT, FILENAME) if found else None)
+
+
+def test_stacks_and_names_lie_at_the_top_of_48_bits_on_arm64(memory: FakeMemory) -> None:
+    """There mappings begin below 1 << 48; on x86-64 the half above 1 << 47 is the kernel's."""
+    memory._next = 0xFFFF_8A00_0000
+    file, name = "/cache/layout.php", "phpdyno_pause"
+    memory.frames([memory.function(USER, name, file=file), memory.function(INTERNAL, "usleep")], at=0xFFFF_9A00_0020)
+    current = memory.pieces.pop(CURRENT)
+    memory.put(bytes(488) + current + bytes(1200), GLOBALS)
+    assert find_layout(memory.read, GLOBALS, 1696, function=name, file=file) == PhpLayout(CURRENT, FILENAME)

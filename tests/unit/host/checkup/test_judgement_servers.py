@@ -6,7 +6,8 @@ from msgspec import structs
 
 from phpdyno.host.checkup.check import Check
 from phpdyno.host.checkup.places import judge_cache, judge_live, judge_runs
-from phpdyno.host.checkup.programs import PhpFound, TraceTrial, judge_apt, judge_mariadb, judge_nginx, judge_php, judge_tools
+from phpdyno.host.checkup.programs import PhpFound, TraceTrial, judge_apt, judge_mariadb, judge_nginx, judge_php, judge_system, judge_tools
+from phpdyno.host.system import Distribution
 from tests.support.made_up.hosts import ALL_TOOLS, FPM, PLACE, named
 
 # ---- tools and servers --------------------------------------------------------------------------
@@ -135,3 +136,22 @@ def test_a_disk_that_takes_its_time() -> None:
     line = named(judge_runs(structs.replace(PLACE, flush_s=0.05)), "flush")
     assert line.state == "limits"
     assert "50.0 ms" in line.found
+
+
+TRIXIE = Distribution("debian", "13", "Debian GNU/Linux 13 (trixie)")
+
+
+@pytest.mark.parametrize(
+    ("check", "state", "words"),
+    [
+        (judge_system(TRIXIE, "x86_64", libc="glibc 2.41", apt=True), "ok", "phpdyno is tried on it"),
+        (judge_system(TRIXIE, "aarch64", libc="glibc 2.41", apt=True), "ok", "of other systems was read"),
+        (judge_system(Distribution("rocky", "9.4", "Rocky"), "x86_64", libc="glibc 2.34", apt=False), "ok", "as Debian calls them"),
+        (judge_system(Distribution("alpine", "3.20", "Alpine"), "x86_64", libc="", apt=False), "limits", "a C library other than glibc"),
+        (judge_system(Distribution(), "x86_64", libc="glibc 2.36", apt=True), "ok", "does not name itself"),
+    ],
+)
+def test_which_system_it_is_and_whether_it_was_tried(check: Check, state: str, words: str) -> None:
+    assert check.state == state
+    assert words in f"{check.found} {check.means}"
+    assert not check.essential

@@ -4,7 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from phpdyno.host.checkup.isolation import judge_isolation
 from phpdyno.host.checkup.readings import read_cpu, read_host_files, read_memory
 from phpdyno.host.checkup.sample import take_sample
 from phpdyno.host.files.small_files import SmallFiles, core_list, selected, whole
@@ -149,3 +151,31 @@ def test_no_quota_is_minus_one_in_the_first_version(tmp_path: Path) -> None:
         "/c/cpu/cpu.cfs_period_us": "100000\n",
     }
     assert cgroup_limits(made_up(tmp_path, files)) == CgroupLimits()
+
+
+ARM_64K = """MemTotal:       131571136 kB
+MemAvailable:   120000000 kB
+HugePages_Total:       0
+HugePages_Free:        0
+Hugepagesize:     524288 kB
+Hugetlb:               0 kB
+"""
+"""/proc/meminfo of an arm64 server whose kernel has pages of 64 KiB, shortened."""
+
+
+def test_huge_pages_of_an_arm64_host_with_64_kib_pages(tmp_path: Path) -> None:
+    files = {"/proc/meminfo": ARM_64K, "/proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n"}
+    seen = read_host_files(made_up(tmp_path, files), allowed=(0, 1))
+    assert seen.memory.hugepage_kib == 512 << 10
+    settable = structs.replace(seen, memory=structs.replace(seen.memory, hugetlb_settable=True))
+    lines = judge_isolation(settable, None, cgroups="cgroup v2", account="phpdyno", account_problem="")
+    (pages,) = (line for line in lines if line.name == "huge pages (hugetlb)")
+    assert pages.found == "none reserved of 512 MiB, and we may reserve some"
+    assert pages.fix == "sudo sysctl -w vm.nr_hugepages=1"
+    assert "PHP asks for pages of 2 MiB" in pages.means
+    # 2 MiB are not worth a word, and 256 MiB are 128 of them.
+    (tmp_path / "proc/meminfo").write_text(ARM_64K.replace("524288", "2048"))
+    usual = read_host_files(SmallFiles(tmp_path), allowed=(0, 1))
+    lines = judge_isolation(usual, None, cgroups="", account="phpdyno", account_problem="")
+    (pages,) = (line for line in lines if line.name == "huge pages (hugetlb)")
+    assert (pages.fix, "PHP asks" in pages.means) == ("sudo sysctl -w vm.nr_hugepages=128", False)

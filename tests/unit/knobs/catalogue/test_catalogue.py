@@ -7,7 +7,8 @@ from msgspec import structs
 from phpdyno.errors import UsageError
 from phpdyno.knobs.catalogue import CATALOGUE, OS_NAMES
 from phpdyno.knobs.catalogue.environment import ALLOCATORS
-from phpdyno.knobs.catalogue.host import enough_pages
+from phpdyno.knobs.catalogue.host import PAGES, enough_pages, with_room
+from phpdyno.knobs.catalogue.jit import BUFFER
 from phpdyno.knobs.catalogue.opcache import pages_for
 from phpdyno.knobs.domain import BITS, BUFFERS, WEB_SIZE, buffers_bytes
 from phpdyno.knobs.judge import check_values, not_effective, prove
@@ -282,6 +283,16 @@ def test_pages_are_tried_where_memory_has_room_for_a_dozen_instances() -> None:
     assert enough_pages(facts, structs.replace(HOST, memory_kib=4 << 20)) == ()
 
 
+def test_pages_are_of_the_size_that_the_host_has() -> None:
+    """arm64 with pages of 64 KiB: one page of 512 MiB holds all that an instance shares."""
+    facts = structs.replace(PLAIN, opcache=structs.replace(OPCACHE, used_bytes=28 << 20, free_bytes=100 << 20, jit=None))
+    arm = structs.replace(HOST, hugepage_kib=512 << 10)
+    assert enough_pages(facts, structs.replace(arm, memory_kib=24 << 20)) == ()  # 2 % of 24 GiB is less
+    assert enough_pages(facts, structs.replace(arm, memory_kib=64 << 20)) == ("1",)
+    assert with_room({PAGES: "1", BUFFER: "64M"}, 512 << 10) == {PAGES: "2", BUFFER: "64M"}
+    assert with_room({PAGES: "64", BUFFER: "64M"}) == {PAGES: "96", BUFFER: "64M"}
+
+
 def test_pages_for_instances() -> None:
     opcache: OpcacheFacts = structs.replace(OPCACHE, used_bytes=28 << 20, free_bytes=100 << 20, jit=JIT_ON)
     assert pages_for(opcache, 3174, 1) == 64 + 32 + 2
@@ -296,5 +307,5 @@ def test_prices() -> None:
     assert kib("ini.opcache.memory_consumption", "256") == 262_144
     assert kib("ini.opcache.jit_buffer_size", "64M") == 65_536
     assert kib("web.fastcgi_buffers", "16 16k") == 256
-    assert kib("os.vm.nr_hugepages", "8") == 16_384
+    assert "Hugepagesize" in str(CATALOGUE["os.vm.nr_hugepages"].price)
     assert kib("ini.realpath_cache_size", "4M") is None

@@ -129,7 +129,7 @@ class TuneSearch:
             for name, other in aside.items()
             for value in wanted.pop(name)
         ]
-        found = candidates_of(wanted, in_control(search_state.facts, given), knob_for)
+        found = candidates_of(wanted, in_control(search_state.facts, given), knob_for, huge_kib=self._host.hugepage_kib)
         every = (*more, *sorted(found, key=lambda each: knob_for(next(iter(each.settings))).rank))
         mine = tuple(each for each in every if self._is_mine(each))
         refused, known = self._try(TRY, mine, Batch(1, LEAST_PAIRS), search_state.known)

@@ -175,6 +175,17 @@ def test_what_a_process_waits_on(syscall: str, link: str, words: str, tmp_path: 
     assert waiting_on(5, tree) == words
 
 
+def test_a_system_call_of_another_machine_is_known_by_its_numbers_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from phpdyno.host.processes import waiting_on as module  # noqa: PLC0415 (its table is that of another machine here)
+
+    tree = made_up(tmp_path, {"/proc/5/syscall": "32 0x5 0x2 0x0 0x0 0x0 0x0 0x7 0x7\n", "/proc/5/fd/.keep": ""})
+    (tmp_path / "proc/5/fd/5").symlink_to("/var/lib/php/sessions/sess_1")
+    monkeypatch.setattr(module, "_NAMES", module._ARM)
+    assert waiting_on(5, tree) == "flock on /var/lib/php/sessions/sess_1"
+    monkeypatch.setattr(module, "_NAMES", {})  # riscv64, for one
+    assert waiting_on(5, tree) == "system call 32"
+
+
 def test_the_other_end_of_a_connection_in_ipv6(tmp_path: Path) -> None:
     row = "0: 0:0 0000000000000000FFFF00000500000A:0CEA 01 0:0 0:0 0 0 0 77 1"
     local = "0: 0:0 00000000000000000000000001000000:0CEA 01 0:0 0:0 0 0 0 78 1"

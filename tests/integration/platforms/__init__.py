@@ -1,0 +1,1 @@
+"""Whole systems: what is installed on them from nothing, and works there."""
