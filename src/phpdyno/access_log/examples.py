@@ -3,7 +3,8 @@
 import re
 
 from phpdyno.access_log.forms.hit import Hit
-from phpdyno.access_log.forms.named import NamedLine, lacking
+from phpdyno.access_log.forms.lacking import lacking
+from phpdyno.access_log.forms.named import NamedLine
 from phpdyno.access_log.reader import LogReader
 from phpdyno.access_log.summary import LineExample, UnreadLine
 from phpdyno.access_log.targets import Clean, clean_target, split_absolute

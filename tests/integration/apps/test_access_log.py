@@ -24,6 +24,8 @@ http {{
     log_format default_escapes '{{"time_local":"$time_local","request":"$request","status":$status,"host":"$host",'
         '"agent":"$http_user_agent"}}';
     log_format decoded escape=json '{{"method":"$request_method","uri":"$uri","args":"$args","status":$status,"msec":$msec}}';
+    log_format own '$request_time|$host|$status|$http_user_agent|' "$request_method $request_uri" '|$time_local';
+    log_format apart escape=json '$scheme://$host$uri$is_args$args $request_method "$status"';
     client_body_temp_path {root}/t1; proxy_temp_path {root}/t2; fastcgi_temp_path {root}/t3; uwsgi_temp_path {root}/t4;
     scgi_temp_path {root}/t5;
     server {{
@@ -32,6 +34,8 @@ http {{
         access_log {root}/json.log as_json;
         access_log {root}/default.log default_escapes;
         access_log {root}/decoded.log decoded;
+        access_log {root}/own.log own;
+        access_log {root}/apart.log apart;
         access_log {root}/packed.log combined gzip flush=1s;
         location /moved {{ return 302 /; }}
         location / {{ return 200 "ok"; }}
@@ -117,3 +121,17 @@ def test_a_log_of_decoded_addresses(logs: Path) -> None:
     summary = read_access_log(logs / "decoded.log")
     paths = {target.path for target in summary.targets}
     assert {"/", "/shop?page=2", "/shop?page=3&token=masked", "/space%20d?a%22b", "/b", "/evil"} <= paths
+
+
+@pytest.mark.parametrize("named", [":own", ""])
+def test_a_format_of_its_own_is_read_as_nginx_has_it(logs: Path, named: str) -> None:
+    summary = read_access_log(logs / "own.log", log_format=f"@{logs}/nginx.conf{named}")
+    paths = {target.path: target.hits for target in summary.targets}
+    assert (summary.host, set(paths), paths["/"]) == ("shop.example", PATHS | {"/space%20d?a%22b"}, 3)
+    assert summary.arrival is not None
+
+
+def test_a_path_and_its_query_side_by_side(logs: Path) -> None:
+    summary = read_access_log(logs / "apart.log", log_format=f"@{logs}/nginx.conf")
+    assert {"/", "/shop?page=2", "/shop?page=3&token=masked", "/moved", "/b"} <= {target.path for target in summary.targets}
+    assert summary.host == "shop.example"

@@ -23,8 +23,10 @@ from phpdyno.model.plan import AppRequest, AppSource
 from phpdyno.model.workload import Workload
 
 _Request = TypeVar("_Request", bound=AppRequest)
-LARGE_BYTES = 64 << 20
+LARGE_BYTES = 16 << 20
 """A log from this size on takes a while to be read, which is said before."""
+_PACKED = 10
+"""An access log's size over that of its gzip file."""
 
 
 class OwnRequests(Struct, frozen=True):
@@ -121,7 +123,7 @@ def _ask_for_patience(log: Path, console: Console) -> None:
     size = 0
     with suppress(OSError, ValueError):
         size = log.stat().st_size
-    if size >= LARGE_BYTES:
+    if size * (_PACKED if log.suffix == ".gz" else 1) >= LARGE_BYTES:
         print_line(console, f"reading {log} ({size >> 20:,} MiB)")
 
 
