@@ -44,7 +44,7 @@ class Configuration(Struct, frozen=True):
     secrets: dict[str, str] = field(default_factory=dict)
 
 
-class Layout(Struct, frozen=True):
+class ProjectLayout(Struct, frozen=True):
     """A framework by the name that people know it by, the project's root, the document root in it
     and the front controller in that."""
 
@@ -58,7 +58,7 @@ class AppFound(Struct, frozen=True):
     """All that goes into an app.toml; `targets_from` says where the targets are from."""
 
     name: str
-    layout: Layout
+    layout: ProjectLayout
     configuration: Configuration
     targets: tuple[Target, ...]
     targets_from: str

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from phpdyno.apps.project.php_text import tokens_of
 from phpdyno.apps.project.php_values import Value, assigned_in, at, defined_in, returned_by, text_of, word
-from phpdyno.commands.init.found import Configuration, Layout, ServiceFound
+from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFound
 from phpdyno.commands.init.reading.by_env import services_by_urls, with_password
 from phpdyno.commands.init.reading.env_file import variables_of
 from phpdyno.commands.init.reading.services import SCHEMES, service_at, service_by_url
@@ -16,7 +16,7 @@ _DSN = re.compile(r"(?:mysqli?|pgsql|postgres(?:ql)?|redis|memcached)(?:://\S+|:
 _CONFIGS = ("*.php", "config/*.php", "config/*.inc.php", "conf/*.php", "includes/config*.php", "inc/config*.php", "app/config*.php")
 
 
-def drupal(layout: Layout) -> Configuration:
+def drupal(layout: ProjectLayout) -> Configuration:
     """Drupal: sites/default/settings.php, and settings.local.php after it."""
     folder = layout.docroot / "sites/default"
     held: dict[str, Value] = {}
@@ -56,7 +56,7 @@ def _trusted_host(settings: Value) -> str:
     return ""
 
 
-def magento(layout: Layout) -> Configuration:
+def magento(layout: ProjectLayout) -> Configuration:
     """Magento 2: app/etc/env.php."""
     held: Value = returned_by(layout.root / "app/etc/env.php")
     database = at(held, "db", "connection", "default")
@@ -78,7 +78,7 @@ def magento(layout: Layout) -> Configuration:
     return Configuration(services=tuple(each for each in services if each), remarks=tuple(remarks), secrets=secrets)
 
 
-def yii(layout: Layout) -> Configuration:
+def yii(layout: ProjectLayout) -> Configuration:
     """Yii 2: config/db.php of the basic template, common/config/main-local.php of the advanced."""
     database: Value = returned_by(layout.root / "config/db.php")
     said_in = "config/db.php"
@@ -96,7 +96,7 @@ def yii(layout: Layout) -> Configuration:
     return Configuration(services=(service,) if service else (), remarks=remarks)
 
 
-def plain(layout: Layout) -> Configuration:
+def plain(layout: ProjectLayout) -> Configuration:
     """An app without a framework: URLs of services in .env, and in strings of its configuration."""
     secrets: dict[str, str] = {}
     held = variables_of(layout.root, ".env", ".env.local")

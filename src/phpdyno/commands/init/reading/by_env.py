@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from phpdyno.commands.init.found import Configuration, Layout, ServiceFound
+from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFound
 from phpdyno.commands.init.reading.env_file import symfony_variables, variables_of
 from phpdyno.commands.init.reading.services import SCHEMES, service_at, service_by_url
 
@@ -15,7 +15,7 @@ _DEVELOPMENT = frozenset({"local", "dev", "development", "testing"})
 _URLS = ("DATABASE", "REDIS", "DSN", "URL", "MEMCACHED", "CACHE", "SESSION", "MAILER", "LOCK")
 
 
-def laravel(layout: Layout) -> Configuration:
+def laravel(layout: ProjectLayout) -> Configuration:
     """Laravel: .env, and config:cache where that was done."""
     held = variables_of(layout.root, ".env")
     services = [_laravel_database(held)]
@@ -72,7 +72,7 @@ def with_password(service: ServiceFound | None, variable: str, password: str, se
     return ServiceFound(service.name, service.kind, service.at, service.said_in, password_of=variable)
 
 
-def symfony(layout: Layout) -> Configuration:
+def symfony(layout: ProjectLayout) -> Configuration:
     """Symfony: .env and its kin, or what was dumped of them."""
     held, origins = symfony_variables(layout.root)
     secrets: dict[str, str] = {}
@@ -114,7 +114,7 @@ def services_by_urls(held: Mapping[str, str], origins: Mapping[str, str], secret
     return tuple(found)
 
 
-def codeigniter(layout: Layout) -> Configuration:
+def codeigniter(layout: ProjectLayout) -> Configuration:
     """CodeIgniter 4: .env, whose names have dots."""
     held = variables_of(layout.root, ".env")
     kind = SCHEMES.get(held.get("database.default.DBDriver", "").lower())

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.commands.init.found import Configuration, Layout, ServiceFound
+from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFound
 from phpdyno.commands.init.reading import by_arrays, by_env, wordpress
 from phpdyno.commands.init.reading.services import dump_command
 from phpdyno.config.values import check_env_name
 from phpdyno.errors import UsageError
 
-READERS: dict[str, Callable[[Layout], Configuration]] = {
+READERS: dict[str, Callable[[ProjectLayout], Configuration]] = {
     "WordPress": wordpress.configuration_of,
     "WordPress (Bedrock)": wordpress.bedrock_configuration_of,
     "Laravel": by_env.laravel,
@@ -24,7 +24,7 @@ READERS: dict[str, Callable[[Layout], Configuration]] = {
 }
 
 
-def read_configuration(layout: Layout, name: str) -> Configuration:
+def read_configuration(layout: ProjectLayout, name: str) -> Configuration:
     """What the app's own files say, each service once and by a name of its own, with the command
     that dumps what is in it to a file beside the root."""
     found = READERS[layout.framework](layout)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phpdyno.apps.project.root import find_root
-from phpdyno.commands.init.found import Layout
+from phpdyno.commands.init.found import ProjectLayout
 from phpdyno.errors import UsageError
 
 DOCROOTS = ("public", "web", "htdocs", "public_html", "www", "html", "webroot", "docroot", "httpdocs", "wwwroot", "pub")
@@ -16,7 +16,7 @@ Finder = Callable[[Path], tuple[str, str] | None]
 it is another framework's."""
 
 
-def find_layout(folder: Path) -> Layout:
+def find_layout(folder: Path) -> ProjectLayout:
     """The framework and the places of an app in a directory, also where that is its document root
     or its project's. Raises UsageError where no PHP app lies there."""
     where = str(folder)
@@ -30,7 +30,7 @@ def find_layout(folder: Path) -> Layout:
         if project is not None:
             above = _known(project.root)
             whole = above is not None and above.docroot == project.docroot
-            found = above if whole else Layout(found.framework if found else PLAIN, project.root, project.docroot)
+            found = above if whole else ProjectLayout(found.framework if found else PLAIN, project.root, project.docroot)
     found = found or _plain(folder)
     if found is None:
         raise UsageError(
@@ -41,19 +41,19 @@ def find_layout(folder: Path) -> Layout:
     return found
 
 
-def _known(folder: Path) -> Layout | None:
+def _known(folder: Path) -> ProjectLayout | None:
     for framework, finder in FINDERS.items():
         places = finder(folder)
         if places is not None and (folder / places[0] / places[1]).is_file():
-            return Layout(framework, folder, folder / places[0], places[1])
+            return ProjectLayout(framework, folder, folder / places[0], places[1])
     return None
 
 
-def _plain(folder: Path) -> Layout | None:
+def _plain(folder: Path) -> ProjectLayout | None:
     inside = [name for name in DOCROOTS if (folder / name / "index.php").is_file()]
     if inside and not ((folder / "index.php").is_file() and not (folder / "composer.json").is_file()):
-        return Layout(PLAIN, folder, folder / inside[0])
-    return Layout(PLAIN, folder, folder) if (folder / "index.php").is_file() else None
+        return ProjectLayout(PLAIN, folder, folder / inside[0])
+    return ProjectLayout(PLAIN, folder, folder) if (folder / "index.php").is_file() else None
 
 
 def _has(folder: Path, *names: str) -> bool:

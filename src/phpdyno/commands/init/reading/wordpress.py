@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from phpdyno.apps.project.php_values import Value, assigned_in, defined_in
-from phpdyno.commands.init.found import Configuration, Layout, ServiceFound
+from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFound
 from phpdyno.commands.init.reading.by_env import OFF, host_of, services_by_urls, with_password
 from phpdyno.commands.init.reading.env_file import variables_of
 from phpdyno.commands.init.reading.services import service_at
@@ -14,7 +14,7 @@ _SITE = re.compile(rb"'siteurl'\s*,\s*'(https?://[^'\\]+)'")
 MOST_OF_DUMP = 64 << 20
 
 
-def configuration_of(layout: Layout) -> Configuration:
+def configuration_of(layout: ProjectLayout) -> Configuration:
     """A plain WordPress; wp-config.php may lie in the directory above."""
     file = next((each for each in (layout.docroot / "wp-config.php", layout.docroot.parent / "wp-config.php") if each.is_file()), None)
     if file is None:
@@ -44,7 +44,7 @@ def configuration_of(layout: Layout) -> Configuration:
     )
 
 
-def bedrock_configuration_of(layout: Layout) -> Configuration:
+def bedrock_configuration_of(layout: ProjectLayout) -> Configuration:
     """A WordPress of Bedrock: all of it is in .env."""
     held = variables_of(layout.root, ".env", ".env.local")
     secrets: dict[str, str] = {}
@@ -65,7 +65,7 @@ def bedrock_configuration_of(layout: Layout) -> Configuration:
     )
 
 
-def _caches(layout: Layout, held: dict[str, Value], secrets: dict[str, str], said_in: str) -> list[ServiceFound | None]:
+def _caches(layout: ProjectLayout, held: dict[str, Value], secrets: dict[str, str], said_in: str) -> list[ServiceFound | None]:
     """The object cache, where a drop-in for one is installed."""
     if not (layout.docroot / "wp-content/object-cache.php").is_file():
         return []
