@@ -79,10 +79,16 @@ events {{ worker_connections {CONNECTIONS}; }}
 http {{
 {temporary}
 {types}    access_log {_access_log(prefix, web)};
-{ours}    keepalive_timeout 3600s;
+{ours}{_redirects(scheme)}    keepalive_timeout 3600s;
     keepalive_requests 1000000;{upstream}
 {beside}{servers}}}
 """
+
+
+def _redirects(scheme: Scheme) -> str:
+    """Redirects that nginx makes by itself name neither our port, which is drawn anew for each
+    instance, nor a scheme that the app does not believe in."""
+    return "    absolute_redirect off;\n" if scheme == "https" else "    port_in_redirect off;\n"
 
 
 def _plain_server(listen: str, marker: str, docroot: Path, front_controller: str, *, fastcgi: str, scheme: Scheme) -> str:

@@ -37,6 +37,7 @@ _LEFT_OUT = {
     "it belongs to the whole server": (
         *("worker", "user", "pid", "daemon", "events", "load_module", "stream", "mail", "env", "pcre_jit", "master_process", "keepalive"),
         *("client_body_temp_path", "fastcgi_temp_path", "fastcgi_keep_conn", "fastcgi_bind", "server_names_hash", "thread_pool", "aio"),
+        *("absolute_redirect", "port_in_redirect"),
     ),
     "it needs a module that our nginx does not load": (
         *("geoip", "image_filter", "xslt", "js", "auth_jwt", "session_log", "health_check", "status_zone", "otel", "zone", "match"),

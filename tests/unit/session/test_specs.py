@@ -76,15 +76,15 @@ def test_of_several_phps_the_newest_is_taken_and_said_and_another_can_be_named(m
         (tmp_path / f"php-fpm{series}").touch(mode=0o755)
     monkeypatch.setenv("PHPDYNO_PATH", str(tmp_path))
     monkeypatch.setattr(specs, "default_fpm", lambda: str(tmp_path / "php-fpm8.4"))
-    unasked = make_arms("", ["ini.memory_limit=64M", "php=8.3"])
+    unasked = make_arms("", ["env.COLOUR=green", "php=8.3"])
     assert unasked.notes == ()
     assert unasked.several == ("PHP 8.4 is measured, the newest of 8.4 and 8.3; php=8.3 in a SPEC or --control measures another one",)
     assert [arm.php.fpm for arm in unasked.treatments] == [str(tmp_path / f"php-fpm{series}") for series in ("8.4", "8.3")]
-    named = make_arms("php=php-fpm8.3", ["ini.memory_limit=64M"])
+    named = make_arms("php=php-fpm8.3", ["env.COLOUR=green"])
     assert (named.notes, named.several) == ((), ())
     assert named.control.settings["php"] == named.treatments[0].php.fpm == str(tmp_path / "php-fpm8.3")
     with pytest.raises(UsageError, match=r"there is no php-fpm8\.9 here; installed are 8\.4, 8\.3"):
-        make_arms("php=8.9", ["ini.memory_limit=64M"])
+        make_arms("php=8.9", ["env.COLOUR=green"])
 
 
 def test_a_commit_is_resolved_before_anything_starts(app: FolderApp, tmp_path: Path) -> None:

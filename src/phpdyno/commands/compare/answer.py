@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import aa_of, label, ordered, tone, waiting
 from phpdyno.commands.explain.words import answer as inside_words
@@ -37,7 +39,9 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
     )
     if len(rows) < 2:
         return answer
-    return answer.with_table(_table(rows, MOST_LINES - answer.lines - 1))
+    # Notes make room for rows, but for the last two.
+    bare = structs.replace(answer, notes=answer.notes[-2:])
+    return answer.with_table(_table(rows, MOST_LINES - bare.lines - 1))
 
 
 def words_of(row: Row) -> str:

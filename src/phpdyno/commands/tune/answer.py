@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from phpdyno.commands.tune.words import BETTER
 from phpdyno.journal.tune import TuneRecord
-from phpdyno.knobs.catalogue import knob_for
+from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio
 from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
@@ -32,7 +32,7 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
         notes=(*_not_tested(found), *_noise(proved, asked.goal)),
         next=_next(record, run),
     )
-    table = _table(found, asked.goal, MOST_LINES - answer.lines - 2) if record.outcome == "finished" else None
+    table = _table(found, asked.goal, MOST_LINES - answer.lines - 2, record.host.hugepage_kib) if record.outcome == "finished" else None
     return answer.with_table(table)
 
 
@@ -95,7 +95,7 @@ def _beside(proved: Confirmed | None) -> tuple[str, ...]:
     return (" · ".join(parts),)
 
 
-def _table(found: Found, goal: Goal, room: int) -> AnswerTable | None:
+def _table(found: Found, goal: Goal, room: int, huge_kib: int) -> AnswerTable | None:
     """The changes with what each brings and what became of it: those that stay, then the others
     as far as there is room."""
     effects = {each.name: each for each in (found.screening.effects if found.screening else ())}
@@ -103,7 +103,7 @@ def _table(found: Found, goal: Goal, room: int) -> AnswerTable | None:
     kept = sorted(
         (name for name, part in parts.items() if part.kept), key=lambda name: -_gain(effects.get(name), parts[name])
     ) or _whole_of(found)
-    names = {name: short_name(name, found.settings) for name in (*kept, *effects)}
+    names = {name: short_name(name, found.settings, huge_kib) for name in (*kept, *effects)}
     rows = [_row(names[name], effects.get(name), parts.get(name), goal, kept=True) for name in kept]
     others = [each for each in effects.values() if each.name not in kept]
     shown = others if len(rows) + len(others) <= room else others[: max(0, room - len(rows) - 1)]
@@ -135,15 +135,14 @@ def _row(name: str, effect: ChangeEffect | None, part: PartFound | None, goal: G
     return TableLine((name, signed(None if ratio is None else _change(ratio, goal)), decision), "good" if kept else "none")
 
 
-def short_name(change: str, settings: Mapping[str, str]) -> str:
-    """A change without the prefix that every php.ini setting has; one of the host with the value
-    that was adopted (`settings`), since several share reserved pages, and what that takes."""
+def short_name(change: str, settings: Mapping[str, str], huge_kib: int) -> str:
+    """A change without the prefix that every php.ini setting has; reserved pages, of `huge_kib`
+    each, with the number that was adopted (`settings`), since several changes share them."""
     name, _, value = change.partition("=")
-    value = settings.get(name, value)
-    reserved_kib = knob_for(name).price_kib(value) if name.startswith("os.") and value else None
-    if reserved_kib is None:
+    if name != PAGES:
         return change.removeprefix("ini.")
-    return f"{name.removeprefix('os.')}={value} (reserves {reserved_kib / 1024:.0f} MiB)"
+    pages = settings.get(name, value)
+    return f"{name.removeprefix('os.')}={pages} (reserves {int(pages) * huge_kib // 1024} MiB)"
 
 
 def _not_tested(found: Found) -> tuple[str, ...]:

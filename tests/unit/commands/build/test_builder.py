@@ -151,7 +151,7 @@ def test_a_build_is_called_by_its_title_again_once_its_servers_are_ready(
     def stand(*_: object, progress: FakeProgress, version: str, **__: object) -> Iterator[SimpleNamespace]:
         assert version == "1", "what trains is what the profile is kept as"
         progress.phase("copying the shop")
-        app = SimpleNamespace(peers=(Tcp("api.example.com", 443),), notices=())
+        app = SimpleNamespace(peers=(Tcp("api.example.com", 443),), notices=(), site=None)
         yield SimpleNamespace(bench=SimpleNamespace(supervisor=SimpleNamespace(no_bottle=""), app=app))
 
     monkeypatch.setattr(build_site, "serving", stand)

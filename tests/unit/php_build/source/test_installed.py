@@ -87,6 +87,7 @@ def test_an_installed_php_config_of_another_version_will_do_where_its_own_is_not
 def test_without_a_name_it_is_the_newest_one_as_a_comparison_s_control_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "default_fpm", lambda: "/usr/sbin/php-fpm8.4")
     monkeypatch.setattr(module, "find_program", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr(module, "named_php", lambda name: name)
     assert find_fpm("") == "/usr/sbin/php-fpm8.4"
     assert find_fpm("php-fpm0.1") == "/usr/sbin/php-fpm0.1"
 
