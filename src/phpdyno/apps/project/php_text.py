@@ -15,7 +15,8 @@ _TOKEN = re.compile(
       (?P<blank>\s+|\#(?!\[)[^\n]*?(?=\?>|\n|$)|//[^\n]*?(?=\?>|\n|$)|/\*.*?(?:\*/|\Z))
     | (?P<close>\?>)
     | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\$]|\\.|\$(?![\w{]))*")
-    | (?P<template>"(?:[^"\\]|\\.)*"|<<<\s*(?P<quote>["']?)(?P<name>\w+)(?P=quote)\r?\n.*?^\s*(?P=name)\b)
+    | (?P<template>"(?:[^"\\]|\\.)*")
+    | (?P<heredoc><<<[ \t]*(["']?)(?P<name>\w+)["']?\r?\n)
     | (?P<variable>\$\w+)
     | (?P<word>[A-Za-z_\\\x80-\U0010ffff][\w\\]*)
     | (?P<number>\d[\w.]*)
@@ -26,6 +27,7 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\([\\'\"$nrt])")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 MOST_DEPTH = 40
+MOST_TEXT = 4096
 
 
 class Token(Struct, frozen=True):
@@ -51,7 +53,11 @@ def tokens_of(text: str) -> Iterator[Token]:
         while found := _TOKEN.match(text, place):
             place = found.end()
             kind = found.lastgroup or "sign"
-            kind = "template" if kind in {"quote", "name"} else kind
+            if found["heredoc"]:
+                end = re.compile(rf"^[ \t]*{found['name']}\b", re.MULTILINE).search(text, place)
+                if end is None:
+                    return
+                kind, place = "template", end.end()
             if kind == "close":
                 break
             if kind == "string":
@@ -92,6 +98,8 @@ class Reader:
             if term is None:
                 return (Constant(text, whole=False) if found else None), place
             text, whole, found, place = text + term.text, term.whole, True, after
+            if len(text) > MOST_TEXT:  # $x = $x . $x, often enough
+                return Constant("", whole=False), place
             if not whole or self.text_at(place) != ".":
                 return Constant(text, whole), place
             place += 1

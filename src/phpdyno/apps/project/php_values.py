@@ -3,6 +3,7 @@ of literals."""
 
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from phpdyno.apps.project.php_text import Reader, Token, tokens_of
@@ -11,6 +12,7 @@ Value = str | dict[str, "Value"] | None
 """Text (numbers, true and false too), an array by its keys, or None for what only running it would
 tell."""
 MOST_BYTES = 1 << 18
+MOST_STEPS = 300_000
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _ASKS = frozenset({"env", "getenv", "getenv_docker"})
 
@@ -56,7 +58,16 @@ def word(value: Value, *keys: str) -> str:
     return found if isinstance(found, str) else ""
 
 
+class _TooMuch(Exception):  # noqa: N818 (it is no fault, but the end of the reading)
+    """More was looked at than any configuration needs."""
+
+
 def _told(path: Path) -> Iterator[tuple[str, str, Value]]:
+    with suppress(_TooMuch):
+        yield from _all_told(path)
+
+
+def _all_told(path: Path) -> Iterator[tuple[str, str, Value]]:
     reading = _Values(Reader(list(tokens_of(text_of(path))), path, {}))
     tokens = reading.reader.tokens
     held: dict[str, Value] = {}
@@ -89,6 +100,7 @@ class _Values:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
+        self.left = MOST_STEPS
 
     def text_at(self, place: int) -> str:
         return self.reader.text_at(place).lstrip("\\")
@@ -149,6 +161,9 @@ class _Values:
         """The comma, the closing bracket or the semicolon behind an expression."""
         open_ones = 0
         while place < len(self.reader.tokens):
+            self.left -= 1
+            if self.left < 0:
+                raise _TooMuch
             text = self.text_at(place)
             if open_ones == 0 and text in {",", ";", "]", ")"}:
                 break
