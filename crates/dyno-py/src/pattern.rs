@@ -20,7 +20,8 @@ impl BodyPattern {
     #[pyo3(signature = (literals, gaps = vec![]))]
     fn new(literals: Vec<PyBackedBytes>, gaps: Vec<(usize, usize, PyBackedBytes)>) -> PyResult<Self> {
         let gaps = gaps.iter().map(|(low, high, allowed)| {
-            Gap::new(*low, *high, allowed).ok_or_else(|| PyValueError::new_err(format!("a gap of {low} to {high} bytes")))
+            Gap::new(*low, *high, allowed)
+                .ok_or_else(|| PyValueError::new_err(format!("a gap of {low} to {high} bytes")))
         });
         let gaps = gaps.collect::<PyResult<Vec<_>>>()?;
         let counts = format!("{} gaps between {} literals", gaps.len(), literals.len());
