@@ -9,6 +9,10 @@ from phpdyno.errors import UsageError
 patient = settings(deadline=None)  # the machine is shared
 KNOWN = KnownNames(ini=frozenset({"opcache.jit", "memory_limit"}), pool=frozenset({"pm"}), web=frozenset({"socket"}))
 VALUES = st.text(st.characters(exclude_characters=";\x7f", min_codepoint=32, max_codepoint=0x2FF)).map(str.strip)
+QUOTES = ('"', "'")
+BARE = VALUES.filter(lambda value: not value.startswith(QUOTES))
+QUOTED = st.text(st.characters(exclude_characters="\"'\\\x7f", min_codepoint=32, max_codepoint=0x2FF)).map('"{}"'.format)
+"""As php.ini has them: what stands in quotes may hold a ';'."""
 
 
 @patient
@@ -24,7 +28,11 @@ def test_any_text_is_a_spec_or_a_usage_error(text: str) -> None:
 
 
 @patient
-@given(st.dictionaries(st.sampled_from(["ini.opcache.jit", "ini.memory_limit", "pool.pm", "web.socket", "env.A", "env.b_2"]), VALUES))
-def test_what_is_written_is_read(settings: dict[str, str]) -> None:
+@given(
+    st.dictionaries(st.sampled_from(["pool.pm", "web.socket", "env.A", "env.b_2"]), BARE),
+    st.dictionaries(st.sampled_from(["ini.opcache.jit", "ini.memory_limit"]), BARE | QUOTED),
+)
+def test_what_is_written_is_read(others: dict[str, str], of_php_ini: dict[str, str]) -> None:
+    settings = {**others, **of_php_ini}
     text = ";".join(f"{key}={value}" for key, value in settings.items())
     assert parse_spec(text, known=KNOWN, base_dir=Path("/nowhere")) == settings
