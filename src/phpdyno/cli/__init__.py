@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     # The servers' account has to read what we write for it, whatever the user's own umask is.
     os.umask(0o022)
     try:
-        require_linux()
+        require_linux(proc="doctor" not in (sys.argv[1:] if argv is None else argv)[:1])
     except DynoError as error:
         sys.exit(_told(error, error.exit_code))
     own_namespaces()

@@ -83,9 +83,9 @@ def has_apt() -> bool:
     return shutil.which("apt-get", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/bin", "/bin"])) is not None
 
 
-def require_linux(tree: SmallFiles | None = None, *, system: str = sys.platform, longest: int = sys.maxsize) -> None:
+def require_linux(tree: SmallFiles | None = None, *, proc: bool = True, system: str = sys.platform, longest: int = sys.maxsize) -> None:
     """Refuse to go on where nothing could ever be measured. Raises DynoError: no Linux, the kernel
-    of WSL 1, 32 bits, no /proc."""
+    of WSL 1, 32 bits, no /proc (where that is wanted: `doctor` says what follows from it)."""
     if not system.startswith("linux"):
         kind = "macOS" if system == "darwin" else system
         raise DynoError(f"phpdyno measures on Linux, and this is {kind}", next_step=f"run it in a virtual machine with one of {TRIED}")
@@ -97,5 +97,5 @@ def require_linux(tree: SmallFiles | None = None, *, system: str = sys.platform,
     if longest <= 1 << 32:
         what = f"this is a 32-bit Python on {platform.machine()}, and memory of 64-bit servers is read"
         raise DynoError(what, next_step="use a 64-bit system")
-    if not tree.has("/proc/self/stat"):
+    if proc and not tree.has("/proc/self/stat"):
         raise DynoError("/proc is not mounted here, and all that is measured is read there", next_step="run: mount -t proc proc /proc")

@@ -172,6 +172,10 @@ class BlockDone(Struct, frozen=True, tag="block"):
     samples: str
 
 
+IN_A_PAGE = "PHP complains in a page"
+"""The kind of an incident: a message of PHP stands in an answer."""
+
+
 class Incident(Struct, frozen=True, tag="incident"):
     """Something that happened to an arm or to the run and is not a number: a crash, an invalid arm,
     a lost block, a resume."""

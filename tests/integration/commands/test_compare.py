@@ -83,7 +83,7 @@ def test_opcache_jit_realpath_and_timestamps_are_proved_on_the_running_worker(tm
 def test_a_setting_that_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
     idle = "ini.opcache.enable=0;ini.opcache.memory_consumption=256"
-    answer = compared(docroot, runs, "--treatment", idle, "--treatment", "ini.opcache.validate_timestamps=1", "--budget", "20s")
+    answer = compared(docroot, runs, "--treatment", idle, "--treatment", "ini.opcache.validate_timestamps=1", "--budget", "20s", code=5)
     assert (row(answer, idle)["kind"], row(answer, idle)["ratio"]) == ("invalid", None)
     assert "ini.opcache.memory_consumption=256 is not effective: opcache is off" in row(answer, idle)["reason"]
     assert "the control has the same value" in row(answer, "ini.opcache.validate_timestamps=1")["reason"]

@@ -33,7 +33,7 @@ def test_asked_over_https_it_is_measured(tmp_path: Path, transport: str) -> None
 
 def test_the_option_does_the_same(tmp_path: Path) -> None:
     site = FIELD_CASES / "20-canonical-https" / "site"
-    answer = phpdyno("compare", "--docroot", site, "--host", "https://shop.example", "--aa", *SHORT, "--runs", tmp_path)
+    answer = phpdyno("compare", "--docroot", site, "--host", "https://shop.example", "--aa", "--verbose", *SHORT, "--runs", tmp_path)
     assert answer.returncode == 0, answer.stderr
     assert "as https://shop.example" in answer.stdout
 

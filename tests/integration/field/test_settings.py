@@ -46,7 +46,7 @@ def test_06_an_expression_of_constants_in_a_spec(tmp_path: Path, runs: Path) -> 
 def test_11_a_user_ini_outdoes_a_treatment(tmp_path: Path, runs: Path) -> None:
     place = case("11-user-ini-wins-over-treatment", tmp_path)
     name = "ini.output_buffering=65536"
-    answer = compared(place / "site", runs / "a", "--treatment", name, *FEWEST, "--budget", "25s")
+    answer = compared(place / "site", runs / "a", "--treatment", name, *FEWEST, "--budget", "25s", code=5)
     assert row(answer, name)["kind"] == "invalid"
     assert "in /: output_buffering is '0', by .user.ini" in row(answer, name)["reason"]
     assert [proof["proved"] for proof in row(answer, name)["proofs"]] == [False]
@@ -76,7 +76,7 @@ def test_an_app_that_sets_a_value_after_all_is_not_measured_by_it(tmp_path: Path
     docroot = site(
         tmp_path / "site", index="<?php register_shutdown_function(fn() => ini_set('precision', '14')); echo str_repeat('x', 400);"
     )
-    answer = compared(docroot, runs, "--treatment", "ini.precision=10", *FEWEST, "--budget", "25s")
+    answer = compared(docroot, runs, "--treatment", "ini.precision=10", *FEWEST, "--budget", "25s", code=5)
     assert row(answer, "ini.precision=10")["kind"] == "invalid"
     assert "by the app itself (ini_set)" in row(answer, "ini.precision=10")["reason"]
 
@@ -88,7 +88,7 @@ def test_a_file_that_the_directory_prepends_still_runs_and_its_settings_count(tm
         waf="<?php define('FIREWALL', 1); ini_set('precision', '13');",
     )
     (docroot / ".user.ini").write_text(f"auto_prepend_file = {docroot}/waf.php\n")
-    answer = compared(docroot, runs, "--treatment", "ini.precision=10", *FEWEST, "--budget", "25s")
+    answer = compared(docroot, runs, "--treatment", "ini.precision=10", *FEWEST, "--budget", "25s", code=5)
     assert "precision is '13', by the app itself" in row(answer, "ini.precision=10")["reason"]
 
 

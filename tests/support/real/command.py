@@ -26,10 +26,11 @@ def phpdyno(*argv: str | Path, timeout_s: float = 180.0, env: dict[str, str] | N
     return subprocess.run([*COMMAND, *map(str, argv)], capture_output=True, text=True, timeout=timeout_s, check=False, env=env)
 
 
-def compared(docroot: Path, runs: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    """Compare on the front page of a document root, to a JSON document and without a fault."""
+def compared(docroot: Path, runs: Path, *argv: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Compare on the front page of a document root, to a JSON document and without a fault; it ends
+    with `code`, which is 5 where no treatment has a result."""
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv, "--runs", runs, "--json")
-    assert answer.returncode == 0, answer.stderr
+    assert answer.returncode == code, answer.stderr + answer.stdout
     return answer
 
 

@@ -8,7 +8,7 @@ from phpdyno.errors import UsageError
 from phpdyno.model.nginx import NginxSite
 from phpdyno.server_files.fastcgi import server_name
 from phpdyno.server_files.nginx_site import fit
-from phpdyno.servers.live.nginx import running_configuration
+from phpdyno.servers.live.nginx import configuration_before
 from phpdyno.servers.live.pool import import_pool
 
 
@@ -25,7 +25,8 @@ def site_of(described: AppFile) -> NginxSite | None:
     live, _, pool = described.nginx.partition(":")
     if live != LIVE_NGINX:
         return _fitting(described, Path(described.nginx))
-    return _fitting(described, running_configuration(), pool=import_pool(pool).address)
+    address = import_pool(pool).address
+    return _fitting(described, configuration_before(address), pool=address)
 
 
 def _fitting(described: AppFile, path: Path, pool: str = "") -> NginxSite:

@@ -7,6 +7,7 @@ from msgspec import structs
 from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import aa_of, label, ordered, tone, waiting
 from phpdyno.commands.explain.words import answer as inside_words
+from phpdyno.journal.records import IN_A_PAGE
 from phpdyno.model.notices import first_of
 from phpdyno.model.plan import Metric, Unit
 from phpdyno.model.verdict import VerdictKind
@@ -34,7 +35,7 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
         result=result,
         standing=standing,
         beside=_beside(rows[0]) if len(rows) == 1 else (),
-        notes=(*first_of(view.preflight_warnings)[:2], *_warnings(rows), *_noise(view, rows), *_inside(view), SCOPE),
+        notes=(*first_of(view.preflight_warnings)[:2], *_in_pages(view), *_warnings(rows), *_noise(view, rows), *_inside(view), SCOPE),
         next=next_of(view.command, view.outcome, run),
     )
     if len(rows) < 2:
@@ -124,6 +125,12 @@ def _cell(row: Row, *, mixed: bool) -> str:
     if seen is None:
         return "no number"
     return f"{signed(seen)} {'CPU' if row.metric == 'cpu' else 'req/s'}" if mixed else signed(seen)
+
+
+def _in_pages(view: RunView) -> list[str]:
+    """Messages of PHP that stand in the pages that were measured."""
+    told = list(dict.fromkeys(each.detail for each in view.incidents if each.kind == IN_A_PAGE))
+    return told if len(told) < 2 else [told[0], f"{len(told) - 1} more messages of PHP in pages: --verbose"]
 
 
 def _warnings(rows: Sequence[Row]) -> list[str]:

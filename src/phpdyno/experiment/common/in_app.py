@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from phpdyno._native import OUTCOMES, Engine
 from phpdyno.drive.requests import native_targets
@@ -53,7 +53,7 @@ def look_in_app(instance: LiveInstance, workload: Workload, names: Sequence[str]
     heaviest = sorted(workload.targets, key=lambda target: -target.weight)[:MOST_TARGETS]
     seen = []
     for number, target in enumerate(heaviest):
-        told = _asked(instance, Workload((target,), workload.host), names, prepended, number)
+        told = _asked(instance, structs.replace(workload, targets=(target,)), names, prepended, number)
         if told is not None:
             ended = told.begun if told.ended is None else told.ended
             seen.append(SeenInRequest(target.label, told.begun, ended, told.user_ini, told.takes_gzip, told.session))

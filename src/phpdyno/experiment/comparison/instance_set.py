@@ -20,7 +20,7 @@ from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.schedule import draw_order
 from phpdyno.experiment.comparison.state import STILL_COMPILING
 from phpdyno.host.cores import Cores
-from phpdyno.journal.records import Answers, AnswersUnderLoad, Proved
+from phpdyno.journal.records import IN_A_PAGE, Answers, AnswersUnderLoad, Proved
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
@@ -233,7 +233,7 @@ class InstanceSetStart:
     def _tell_messages(self, name: str) -> None:
         for words in self.answer_check.said_in_pages():
             self.log.note(f"{name}: {words}")
-            self.log.incident(name, "PHP complains in a page", words)
+            self.log.incident(name, IN_A_PAGE, words)
 
     def _tell_passing(self, name: str, block: int | None = None) -> None:
         self._tell_messages(name)

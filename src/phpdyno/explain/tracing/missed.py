@@ -16,6 +16,10 @@ CALLS: dict[str, tuple[int | None, int]] = {
 and the path."""
 
 
+OF_THE_LOADER = "/etc/ld.so."
+"""What each program that is started looks for, whatever the app is."""
+
+
 class MissedFiles:
     """Takes calls in order. `ours` are trees of which what is missing says nothing; `place` is the
     working directory of a process."""
@@ -33,7 +37,7 @@ class MissedFiles:
         path = path_in(call.argument(at))
         base = self._place(call.pid) if directory is None else stands_for(call.argument(directory)) or self._place(call.pid)
         place = joined(base, path) if path else ""
-        if place.startswith("/") and not inside(place, self._ours):
+        if place.startswith("/") and not place.startswith(OF_THE_LOADER) and not inside(place, self._ours):
             self._found[place] += 1
 
     def missed(self) -> tuple[Missed, ...]:

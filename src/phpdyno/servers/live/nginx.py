@@ -1,4 +1,4 @@
-"""The operator's own running nginx: where its configuration is."""
+"""The operator's own running nginx: where its configuration is, of several that before a pool."""
 
 import shlex
 from itertools import pairwise
@@ -6,32 +6,45 @@ from pathlib import Path
 
 from phpdyno.config.nginx_conf import ETC_NGINX, read_nginx
 from phpdyno.errors import DynoError
+from phpdyno.model.nginx import Directive
 from phpdyno.server_files.nginx_site import serving
 
 _TITLE = "nginx: master process "
 
 
-def running_configuration(proc: Path = Path("/proc")) -> Path:
-    """The main configuration file of the nginx that runs here: the one it was started with by `-c`,
-    else Debian's."""
+def running_configurations(proc: Path = Path("/proc")) -> tuple[Path, ...]:
+    """The main configuration files of all nginx that run here, each by what it was started with
+    (`-c`); Debian's comes last."""
+    found = []
     for status in sorted(proc.glob("[0-9]*/cmdline")):
         try:
             title = status.read_bytes().rstrip(b"\0 ").decode("utf-8", "surrogateescape")
         except OSError:
             continue
         if title.startswith(_TITLE) and (named := _named(title.removeprefix(_TITLE))):
-            return named
-    return ETC_NGINX / "nginx.conf"
+            found.append(named)
+    return tuple(dict.fromkeys([*found, ETC_NGINX / "nginx.conf"]))
+
+
+def configuration_before(pool: str, proc: Path = Path("/proc")) -> Path:
+    """The configuration of the running nginx that passes requests to the pool at this address; the
+    first one where none does."""
+    several = running_configurations(proc)
+    return next((each for each in several if _blocks(each, pool)), several[0])
 
 
 def site_before(pool: str) -> str:
     """Where the running nginx has a server block that passes requests to the pool at this address;
     '' where none can be found. Nothing is asked of nginx."""
+    found = _blocks(configuration_before(pool), pool) if pool else []
+    return found[0].where if found else ""
+
+
+def _blocks(configuration: Path, pool: str) -> list[Directive]:
     try:
-        found = serving(read_nginx(running_configuration()), pool)
+        return serving(read_nginx(configuration), pool)
     except DynoError:
-        return ""
-    return found[0].where if pool and found else ""
+        return []
 
 
 def _named(command: str) -> Path | None:
