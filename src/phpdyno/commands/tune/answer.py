@@ -51,6 +51,9 @@ def _result(record: TuneRecord, proved: Confirmed | None) -> tuple[str, Standing
     if record.found.settings and (proved is None or proved.decision != "adopted"):
         loaded = next((each for each in record.found.loaded if each.decision == "adopted"), None)
         return (_change_words(loaded, "throughput") if loaded else "adopted for throughput"), "good"
+    effects = record.found.screening.effects if record.found.screening else ()
+    if proved is None and record.found.changes and all(each.ratio is None for each in effects):
+        return "nothing is decided: no change could be measured in this budget (give more)", "open"
     if proved is None:
         return f"no change is worth making: none brings {margin} {BETTER[goal][0]}", "none"
     return _of_confirmed(proved, goal)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from phpdyno.commands.tune.measurer import Batch
+from phpdyno.commands.tune.measurer import SECONDS_SPARE, Batch
 from phpdyno.commands.tune.parts import TuneChanged
 from phpdyno.commands.tune.stages.search import OTHER_CHANGES, SearchState, TuneSearch, shape_of
 from phpdyno.commands.tune.words import screened_words
@@ -50,23 +50,28 @@ def screen_all(search: TuneSearch, search_state: SearchState) -> tuple[SearchSta
         return rest, None
     search.take(broken=shape, screening=shape_of(again))
     search.tell(f"screening again without {', '.join(left_out)}: {TOGETHER}")
-    screened, _ = _screen(search, AGAIN, rest, shape_of(again))
+    least_s = SECONDS_SPARE * AGAIN_SHARE * search.time_of("screen").seconds
+    screened, _ = _screen(search, AGAIN, rest, shape_of(again), least_s=least_s)
     return rest, screened
 
 
-def _screen(search: TuneSearch, stage: str, search_state: SearchState, shape: Screening) -> tuple[Screened | None, dict[str, str]]:
+def _screen(
+    search: TuneSearch, stage: str, search_state: SearchState, shape: Screening, *, least_s: float = 0.0
+) -> tuple[Screened | None, dict[str, str]]:
     """One factorial; and the changes that are to blame for rows that do not work, with the reason
-    of such a row."""
+    of such a row. It has what is left of its time, `least_s` at least: a second one begins late."""
     measurer = search.measurer
     design = _design(search_state, shape)
     rows = row_entries(search_state.factors, design)
     groups = batches(design, measurer.most_arms)
+    begun_s = measurer.clock.spent_s()
     seen: list[Sequence[Observation]] = []
     broken: dict[str, Verdict] = {}
     for number, group in enumerate(groups, 1):
         arms = search.arms(rows[row] for row in group)
         fixed = measurer.fixed(search_state.known, Batch(shape.blocks, shape.pairs), len(arms))
-        seconds = (search.time_of("screen").until_s - measurer.clock.spent_s()) / (len(groups) - number + 1)
+        left_s = max(search.time_of("screen").until_s, begun_s + least_s) - measurer.clock.spent_s()
+        seconds = left_s / (len(groups) - number + 1)
         state = search.measure(f"{stage}-{number}", arms, fixed, max(0.0, seconds))
         seen.append(state.observations)
         broken |= {name: verdict for name, verdict in state.verdicts.items() if verdict.kind == "invalid"}

@@ -51,6 +51,7 @@ class PoolWatch:
         self._overflows = overflows(pool.master.pid) if pool.address.startswith("tcp:") else None
         self._open()
         self._last = self._read(self._since_s)
+        self._started_s = None if self._last is None else self._last.started_s
         self._workers.follow(self._hosts(None if self._last is None else self._last.slots).keys(), None)
 
     def renew(self, pool: WatchedPool) -> None:
@@ -221,11 +222,16 @@ class PoolWatch:
 
     def _rate(self, reading: SourceReading | None, over_s: float) -> float | None:
         """Requests per second. A reload sets the counter to 0 and the start time to now."""
-        last = self._last
+        last, started_s = self._last, self._started_s
+        if reading is not None:
+            # Also where nothing could be read in the midst of the reload.
+            self._started_s = reading.started_s
+        reloaded = reading is not None and started_s is not None and reading.started_s != started_s
+        if reloaded:
+            self.events.append("php-fpm was reloaded: its counters start anew")
         if reading is None or reading.requests is None or last is None or last.requests is None:
             return None
-        if reading.started_s != last.started_s:
-            self.events.append("php-fpm was reloaded: its counters start anew")
+        if reloaded:
             return reading.requests / over_s
         if reading.counts_wrong and reading.slots is not None and last.slots is not None:
             before = {slot.pid: slot.requests for slot in last.slots}
