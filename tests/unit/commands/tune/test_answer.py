@@ -107,3 +107,10 @@ def test_what_was_taken_apart_is_not_called_adopted_on_the_page() -> None:
     page = render_tune(tune_view(record(wordpress()), "run"))
     assert page.count("proved as a whole, then taken apart") == 1
     assert page.count('<p class="muted">adopted</p>') == 1
+
+
+def test_where_nothing_could_be_measured_nothing_is_judged() -> None:
+    effects = (ChangeEffect("ini.opcache.jit=tracing", "unknown", None),)
+    found = Found(changes=FOUND.changes, screening=Screening(4, 2, 5, 4, 0.03, effects=effects))
+    answer = tune_answer(record(found), RUN)
+    assert (answer.result, answer.standing) == ("nothing is decided: no change could be measured in this budget (give more)", "open")
