@@ -7,9 +7,10 @@ from msgspec import structs
 
 from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.source import App, Progress
+from phpdyno.apps.wrapped import WrappedApp
 from phpdyno.config.app_toml import check_accept_encoding, parse_host
 from phpdyno.errors import UsageError
-from phpdyno.model.app import AppSetting, PreparedApp
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.workload import Workload
 from phpdyno.servers.supervision.supervisor import Supervisor
 
@@ -33,32 +34,18 @@ def asked_as(app: App, *, host: str = "", accept_encoding: str | None = None, ng
     return _AskedAs(app, structs.replace(app.workload, **changes))
 
 
-class _AskedAs:
+class _AskedAs(WrappedApp):
     """A built-in app with another workload than its own."""
 
     def __init__(self, app: App, workload: Workload) -> None:
-        self._app = app
-        self.workload = workload
+        super().__init__(app)
+        self._workload = workload
 
     @property
-    def name(self) -> str:
-        """The app's."""
-        return self._app.name
-
-    @property
-    def settings(self) -> dict[str, AppSetting]:
-        """The app's."""
-        return self._app.settings
-
-    @property
-    def fixed(self) -> frozenset[str]:
-        """The app's."""
-        return self._app.fixed
-
-    def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
-        """The app's."""
-        return self._app.version(supervisor, cache=cache, progress=progress)
+    def workload(self) -> Workload:
+        """The other one."""
+        return self._workload
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
-        """The app, asked so. Raises DynoError."""
-        return structs.replace(self._app.prepare(supervisor, cache=cache, progress=progress), workload=self.workload)
+        """Prepare the app, asked so. Raises DynoError."""
+        return structs.replace(super().prepare(supervisor, cache=cache, progress=progress), workload=self._workload)

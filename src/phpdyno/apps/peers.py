@@ -8,10 +8,10 @@ from msgspec import structs
 
 from phpdyno.apps.folder import FolderApp
 from phpdyno.apps.source import App, Progress
+from phpdyno.apps.wrapped import WrappedApp
 from phpdyno.config.peers import ALLOW_NETWORK, distinct, refuse_served
-from phpdyno.model.app import AppSetting, PreparedApp
+from phpdyno.model.app import PreparedApp
 from phpdyno.model.service import Tcp
-from phpdyno.model.workload import Workload
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 
@@ -28,40 +28,20 @@ def with_peers(app: App, peers: Sequence[Tcp]) -> App:
     return FolderApp(structs.replace(described, network=network), app.original)
 
 
-class _LetThrough:
+class _LetThrough(WrappedApp):
     """A built-in app, whose version says as well what it may reach."""
 
     def __init__(self, app: App, peers: tuple[Tcp, ...]) -> None:
-        self._app = app
+        super().__init__(app)
         self._peers = peers
-
-    @property
-    def name(self) -> str:
-        """The app's."""
-        return self._app.name
-
-    @property
-    def workload(self) -> Workload:
-        """The app's."""
-        return self._app.workload
-
-    @property
-    def settings(self) -> dict[str, AppSetting]:
-        """The app's."""
-        return self._app.settings
-
-    @property
-    def fixed(self) -> frozenset[str]:
-        """The app's."""
-        return self._app.fixed
 
     def version(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> str:
         """The app's, and that of the peers."""
-        return self._versioned(self._app.version(supervisor, cache=cache, progress=progress))
+        return self._versioned(super().version(supervisor, cache=cache, progress=progress))
 
     def prepare(self, supervisor: Supervisor, *, cache: Path, progress: Progress) -> PreparedApp:
-        """The app with its peers. Raises DynoError."""
-        made = self._app.prepare(supervisor, cache=cache, progress=progress)
+        """Prepare the app with its peers. Raises DynoError."""
+        made = super().prepare(supervisor, cache=cache, progress=progress)
         return structs.replace(made, peers=self._peers, version=self._versioned(made.version))
 
     def _versioned(self, version: str) -> str:
