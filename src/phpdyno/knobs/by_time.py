@@ -30,29 +30,3 @@ BY_TIME: Mapping[str, str] = MappingProxyType(
     }
 )
 """What of a setting's effect a busy loop hides, by full name."""
-
-
-def hidden_by_a_busy_loop(changed: Mapping[str, str], control_ini: Mapping[str, str]) -> dict[str, str]:
-    """The changed settings whose effect on a site a busy loop hides, each with the reason.
-
-    A period of 0 acts at every request, in the treatment as in its control, and shows.
-    """
-    found = {}
-    for name, value in changed.items():
-        period = control_ini.get((REVALIDATE if name == TIMESTAMPS else name).removeprefix("ini."), "")
-        at_once = period == "0" or (value == "0" and name != TIMESTAMPS)
-        if name in BY_TIME and not at_once:
-            found[name] = BY_TIME[name]
-    return found
-
-
-def hidden_words(hidden: Mapping[str, str]) -> str:
-    """`not judged under a busy loop: NAME acts by time`; '' for nothing."""
-    if not hidden:
-        return ""
-    *names, last = hidden
-    return (
-        f"not judged under a busy loop: {', '.join(names)} and {last} act by time"
-        if names
-        else f"not judged under a busy loop: {last} acts by time"
-    )

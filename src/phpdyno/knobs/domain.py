@@ -79,16 +79,22 @@ LEVEL = Domain("E_ constants as php.ini has them, without quotes (E_ALL & ~E_NOT
 _BUFFERS = re.compile(r"(\d{1,4})\s+(\d{1,9})([kKmM]?)")
 
 
+def buffers_of(value: str) -> tuple[int, int] | None:
+    """Number and bytes of each in nginx's `NUMBER SIZE`, None when it is none."""
+    match = _BUFFERS.fullmatch(value.strip())
+    return (int(match[1]), int(match[2]) * _FACTOR[match[3].lower()]) if match else None
+
+
 def buffers_bytes(value: str) -> int | None:
     """Bytes of all buffers in nginx's `NUMBER SIZE`, None when it is none; nginx wants two at
     least."""
-    match = _BUFFERS.fullmatch(value.strip())
-    return int(match[1]) * int(match[2]) * _FACTOR[match[3].lower()] if match and int(match[1]) >= 2 and int(match[2]) > 0 else None
+    number, size = buffers_of(value) or (0, 0)
+    return number * size if number >= 2 and size > 0 else None
 
 
 def _buffers(value: str) -> str:
-    match = _BUFFERS.fullmatch(value.strip())
-    return f"{int(match[1])} {int(match[2]) * _FACTOR[match[3].lower()]}" if match else value
+    found = buffers_of(value)
+    return f"{found[0]} {found[1]}" if found else value
 
 
 BUFFERS = Domain("a number from 2 and a size (16 16k)", lambda value: buffers_bytes(value) is not None, _buffers)

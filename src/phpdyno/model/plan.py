@@ -181,15 +181,16 @@ class Plan(Struct, frozen=True):
         for metric in get_args(Metric):
             arms = tuple(arm for arm in self.treatments if self.metric_of(arm.name) == metric)
             loaded = metric == "throughput"
-            control = self.loaded_control if loaded and self.loaded_control is not None else self.control
             if arms:
-                found.append(Panel(metric, control, arms, self.loaded_concurrency if loaded else self.concurrency))
+                found.append(Panel(metric, self._control_for(metric), arms, self.loaded_concurrency if loaded else self.concurrency))
         return tuple(found)
 
     def control_of(self, treatment: str) -> Arm:
         """The control that a treatment is held against."""
-        loaded = self.metric_of(treatment) == "throughput" and self.loaded_control is not None
-        return self.loaded_control if loaded and self.loaded_control is not None else self.control
+        return self._control_for(self.metric_of(treatment))
+
+    def _control_for(self, metric: Metric) -> Arm:
+        return (self.loaded_control if metric == "throughput" else None) or self.control
 
     @property
     def alpha(self) -> float:

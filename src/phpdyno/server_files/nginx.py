@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import indent
 
 from phpdyno.config.nginx_conf import blocks
-from phpdyno.knobs.domain import size_bytes
+from phpdyno.knobs.domain import buffers_of, size_bytes
 from phpdyno.model.nginx import Directive, NginxSite
 from phpdyno.model.workload import Scheme
 from phpdyno.server_files.fastcgi import SPLIT, nginx_params
@@ -162,7 +162,10 @@ def fitting_buffers(web: Mapping[str, str]) -> dict[str, str]:
     """
     asked = {name: web[name].strip() for name in BUFFER_DIRECTIVES if name in web}
     first = size_bytes(asked.get("fastcgi_buffer_size", _PAGE)) or 0
-    count, one = _buffers(asked.get("fastcgi_buffers", f"8 {_PAGE}"))
+    buffers = buffers_of(asked.get("fastcgi_buffers", f"8 {_PAGE}"))
+    if buffers is None or not buffers[1]:
+        return asked  # nginx says what is wrong with it
+    count, one = buffers
     larger, room = max(first, one), (count - 1) * one
     if 2 * larger <= room:
         return asked
@@ -175,12 +178,6 @@ def added_buffers(web: Mapping[str, str]) -> str:
     """What nginx is given besides what an arm asks for, so that it starts; '' for nothing."""
     more = {name: value for name, value in fitting_buffers(web).items() if web.get(name, "").strip() != value}
     return ", ".join(f"{name} {value}" for name, value in more.items())
-
-
-def _buffers(value: str) -> tuple[int, int]:
-    """Number and bytes of nginx's `NUMBER SIZE`."""
-    count, _, size = value.partition(" ")
-    return int(count), size_bytes(size.strip()) or 0
 
 
 def _kib(size: int) -> str:

@@ -156,8 +156,8 @@ def _address(name: str) -> str:
     """nginx's `unix:/path`, `HOST:PORT` or `HOST` as the load core takes an address."""
     if name.startswith("unix:"):
         return name
-    host, _, port = name.replace("localhost", "127.0.0.1").rpartition(":") if ":" in name else (name, "", "")
-    return f"tcp:{host}:{port or 9000}"
+    host, _, port = name.rpartition(":") if ":" in name else (name, "", "")
+    return f"tcp:{'127.0.0.1' if host == 'localhost' else host}:{port or 9000}"
 
 
 def _words(server: Directive, name: str) -> list[str]:

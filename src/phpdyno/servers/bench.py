@@ -78,6 +78,7 @@ class Bench:
         self._started = 0
         self._ini_files: dict[tuple[str, ...], IniFiles] = {}
         self._live_values: dict[str, dict[str, str]] = {}
+        self._app_ini: dict[tuple[object, ...], dict[str, str]] = {}
         self.probe = supervisor.live / "probe" / PROBE.name
         self.probe.parent.mkdir()
         shutil.copyfile(PROBE, self.probe)
@@ -249,7 +250,7 @@ class Bench:
     def write_ini(self, arm: Arm, directory: Path, placement: Placement, texts: frozenset[str]) -> dict[str, str]:
         """Write the php.ini fragment; what every file placed for the instance stands for."""
         app = self.app_of(arm)
-        told = self._parser(arm).read(self.placed(app.ini), where=app.name)
+        told = self._read_ini(arm, app)
         ini = {**OWN_INI, **of_php(arm.php), **told, **arm.layer("ini")}
         ini, own = with_own_places(ini, arm, self.supervisor.directory)
         ini, led = led_to_copy(ini, app)
@@ -260,12 +261,14 @@ class Bench:
         write_as_read(fragment / "phpdyno.ini", text)
         return placement.originals | own | led | preloaded
 
-    def _parser(self, arm: Arm) -> Parser:
-        """The arm's PHP as a reader of the app's own php.ini values."""
+    def _read_ini(self, arm: Arm, app: PreparedApp) -> dict[str, str]:
+        """The app's own php.ini values as the arm's PHP reads them, which is asked once."""
         options, scan_dir = ini_options(arm.settings)
-        return Parser(
-            arm.php.fpm, options, scan_dir, {**self.placed(self.app_of(arm).env), **arm.layer("env")}, frozenset(arm.php.ini_names)
-        )
+        ini, env = self.placed(app.ini), {**self.placed(app.env), **arm.layer("env")}
+        key = (arm.php.fpm, options, scan_dir, tuple(ini.items()), tuple(env.items()))
+        if key not in self._app_ini:
+            self._app_ini[key] = Parser(arm.php.fpm, options, scan_dir, env, frozenset(arm.php.ini_names)).read(ini, where=app.name)
+        return self._app_ini[key]
 
     def environment(self, arm: Arm, placement: Placement) -> dict[str, str]:
         """The environment of the server that has PHP in it."""

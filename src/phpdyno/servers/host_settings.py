@@ -9,7 +9,7 @@ guardian restores what is left whatever becomes of us.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from phpdyno.errors import DynoError, UsageError
@@ -87,7 +87,16 @@ class HostSettings:
         names = {name for arm in self._live.values() for name in arm.settings if name in FILES}
         for name in sorted(names):
             self._supervisor.set_host(FILES[name], None)
-        yield
+        try:
+            yield
+        except BaseException:
+            # Others may be live and want theirs; what failed first is what is told.
+            with suppress(ArmFailed):
+                self._write_again(names)
+            raise
+        self._write_again(names)
+
+    def _write_again(self, names: set[str]) -> None:
         for arm in self._live.values():
             for name in sorted(names & set(arm.settings)):
                 self._write(arm, name, arm.settings[name])

@@ -128,12 +128,12 @@ class SpecReader:
     def parser(self, settings: Mapping[str, str]) -> Parser:
         """The PHP of an arm as a reader of php.ini values."""
         options, scan_dir = ini_options(settings)
-        program = settings.get("php") or (default_cli() if self._script else default_fpm())
+        build = self.build(settings)
         place = settings.get("php.extension_dir")
         env = self._app.described.env if isinstance(self._app, FolderApp) else {}
         own = {key.removeprefix("env."): value for key, value in settings.items() if key.startswith("env.") and not value.startswith(LIVE)}
         given = () if place is None else ("-d", f"extension_dir={place}")
-        return Parser(program, (*given, *options, *loading(settings)), scan_dir, {**env, **own}, frozenset(self.build(settings).ini_names))
+        return Parser(build.fpm, (*given, *options, *loading(settings)), scan_dir, {**env, **own}, frozenset(build.ini_names))
 
     def build(self, settings: Mapping[str, str]) -> PhpBuild:
         """The PHP of an arm, asked once with the ini files and the extensions that the arm gives

@@ -2,7 +2,8 @@
 
 import pytest
 
-from phpdyno.knobs.by_time import BY_TIME, hidden_by_a_busy_loop, hidden_words
+from phpdyno.knobs.busy_loop import hidden_by_a_busy_loop, hidden_words
+from phpdyno.knobs.by_time import BY_TIME
 from phpdyno.knobs.catalogue import CATALOGUE, knob_for
 
 DEBIAN = {"opcache.revalidate_freq": "2", "realpath_cache_ttl": "120"}

@@ -11,7 +11,7 @@ from phpdyno.apps.registry import open_app
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.arm import PhpBuild
 from phpdyno.servers.live.pool import LivePool
-from phpdyno.servers.programs.php import IniFiles
+from phpdyno.servers.programs.php import IniFiles, default_fpm
 from phpdyno.session import specs
 from phpdyno.session.arms import make_arms
 from phpdyno.session.specs import SpecReader, overlaid
@@ -259,3 +259,10 @@ def test_fewer_workers_take_the_numbers_of_spare_ones_with_them() -> None:
     assert overlaid(base, more, {}) == {**base, **more}
     own = {**fewer, "pool.pm.max_spare_servers": "7"}  # php-fpm says what is wrong with it
     assert overlaid(base, own, {})["pool.pm.max_spare_servers"] == "7"
+
+
+def test_a_php_by_its_version_reads_the_php_ini_values_of_its_arm() -> None:
+    series = ".".join(default_fpm().rpartition("php-fpm")[2].split(".")[:2])
+    made = make_arms("", [f"php={series};ini.memory_limit=64M", f"php=php-fpm{series};ini.precision=8 | 4"])
+    assert {arm.php.fpm for arm in made.treatments} == {str(Path(default_fpm()).resolve())}
+    assert made.treatments[1].settings["ini.precision"] == "12"

@@ -52,7 +52,7 @@ def named_hit(line: NamedLine, decided: Decided) -> Hit | NoHit:
         stamp=_stamp(line, taken),
         by_server=_by_server(line),
         plain=_plain(line),
-        cached=any(str(line.values[key])[:3].lower() == "hit" for key in line.layout.cache),
+        cached=any(str(line.values.get(key, ""))[:3].lower() == "hit" for key in line.layout.cache),
         raw=raw,
         taken=_known(line.form, tuple(taken.items())),
     )

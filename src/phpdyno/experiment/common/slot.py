@@ -117,9 +117,10 @@ def measure_slot(driven: DrivenInstance, shared: SharedMeters, sequence: NDArray
     generator = time.thread_time_ns() - cpu_ns + int(getattr(samples, "other_threads_cpu_ns", 0))
     driven.instance.await_idle()
     end = time.monotonic_ns()
-    driven.hand_over(samples)
     php, web = driven.advance()
     database, host, *services = ((meter.read_ns() if meter else 0) - earlier for meter, earlier in zip(meters, before, strict=True))
+    # After the meters: looking at answers is nothing that the host did for the slot.
+    driven.hand_over(samples)
     kinds = failure_kinds(samples)
     drive_ns = int(samples.ended_ns) - int(samples.started_ns)
     in_flight = min(driven.driver.concurrency, int(sequence.size))

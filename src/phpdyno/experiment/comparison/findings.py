@@ -13,7 +13,7 @@ from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.state import FAILED
 from phpdyno.journal.records import Concluded
-from phpdyno.knobs.by_time import hidden_by_a_busy_loop, hidden_words
+from phpdyno.knobs.busy_loop import hidden_by_a_busy_loop, hidden_words
 from phpdyno.knobs.judge import risks_of
 from phpdyno.model.answered import AnswerCount
 from phpdyno.model.arm import Arm

@@ -36,8 +36,8 @@ def configuration_before(pool: str, proc: Path = Path("/proc")) -> Path:
 def site_before(pool: str) -> str:
     """Where the running nginx has a server block that passes requests to the pool at this address;
     '' where none can be found. Nothing is asked of nginx."""
-    found = _blocks(configuration_before(pool), pool) if pool else []
-    return found[0].where if found else ""
+    several = running_configurations() if pool else ()
+    return next((found[0].where for each in several if (found := _blocks(each, pool))), "")
 
 
 def _blocks(configuration: Path, pool: str) -> list[Directive]:

@@ -13,7 +13,7 @@ from phpdyno.commands.compare.view.limits import doubts_of_blocks
 from phpdyno.commands.compare.view.shape import ProofRow, Ratio, Row
 from phpdyno.commands.compare.view.words import failures, sentence, whole_stack_words
 from phpdyno.experiment.comparison.room import RoomBesidePhp
-from phpdyno.knobs.by_time import hidden_by_a_busy_loop, hidden_words
+from phpdyno.knobs.busy_loop import hidden_by_a_busy_loop, hidden_words
 from phpdyno.knobs.judge import not_effective
 from phpdyno.knobs.other_php import besides_php
 from phpdyno.model.answered import AnswerCount
@@ -151,9 +151,7 @@ def _invalidity(gathered: GatheredRecords, arm: Arm, proofs: tuple[ProofOutcome,
 
 def _beside(gathered: GatheredRecords, arm: Arm) -> tuple[str, ...]:
     """What else differs where the treatment runs another PHP than its control."""
-    plan = gathered.plan
-    loaded = plan.metric_of(arm.name) == "throughput" and plan.loaded_control is not None
-    control = gathered.facts.get((plan.loaded_control if loaded and plan.loaded_control else plan.control).name)
+    control = gathered.facts.get(gathered.plan.control_of(arm.name).name)
     treated = gathered.facts.get(arm.name)
     return besides_php(control, treated, arm.changed) if control and treated else ()
 
