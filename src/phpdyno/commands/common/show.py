@@ -1,5 +1,6 @@
 """A run shown: its page written, and what is told of it printed."""
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -60,12 +61,13 @@ def folder_of(run: Path) -> Path:
 
 
 def typed_path(path: Path) -> str:
-    """A path as one types it here: relative where it lies below the working directory."""
+    """A path as one types it here, quoted for a shell: relative where it lies below the working
+    directory."""
     absolute = path.absolute()
     try:
-        return str(absolute.relative_to(Path.cwd()))
+        return shlex.quote(str(absolute.relative_to(Path.cwd())))
     except (ValueError, OSError):
-        return str(absolute)
+        return shlex.quote(str(absolute))
 
 
 def write_page(path: Path, text: str) -> str:

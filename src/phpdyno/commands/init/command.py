@@ -1,17 +1,17 @@
 """`phpdyno init`: an app.toml is written, the app checked, and the next command told."""
 
 import os
-import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from msgspec import Struct
 from rich.console import Console
 
 from phpdyno.commands.check import command as check_command
 from phpdyno.commands.common.live import print_line
 from phpdyno.commands.common.options import NO_REQUESTS, RequestOptions
 from phpdyno.commands.common.requests import own_requests
+from phpdyno.commands.common.show import typed_path
 from phpdyno.commands.init.found import AppFound
 from phpdyno.commands.init.run import look_at, missing_dumps, place_for, write_app_toml
 from phpdyno.commands.init.words import said, toml_text
@@ -20,20 +20,12 @@ from phpdyno.config.app_toml import load_app_toml
 MOST_TARGETS = 20
 
 
-class LogOptions(Struct, frozen=True):
-    """Where targets come from, as typed."""
-
-    from_log: Path | None = None
-    log_host: str | None = None
-    most_targets: int | None = None
-
-
-def run(folder: Path, *, log: LogOptions, output: Path | None, force: bool, print_only: bool, check: bool) -> int:
+def run(folder: Path, *, log: RequestOptions, output: Path | None, force: bool, print_only: bool, check: bool) -> int:
     """Write the app.toml of a directory and check it; the check's exit code. Raises UsageError,
     DynoError."""
     errors = Console(stderr=True)
     most = MOST_TARGETS if log.from_log and log.most_targets is None else log.most_targets
-    requests = own_requests(RequestOptions(from_log=log.from_log, log_host=log.log_host, most_targets=most), errors)
+    requests = own_requests(replace(log, most_targets=most), errors)
     found = look_at(folder, workload=requests.workload, log=str(log.from_log or ""))
     place = place_for(found, output)
     text = toml_text(found, place)
@@ -46,7 +38,7 @@ def run(folder: Path, *, log: LogOptions, output: Path | None, force: bool, prin
     print_line(console, said(found, place))
     for remark in found.configuration.remarks:
         print_line(console, f"note: {remark}")
-    name = shlex.quote(os.path.relpath(place) if place.is_relative_to(Path.cwd()) else str(place))
+    name = typed_path(place)
     dumps = missing_dumps(found)
     if dumps:
         print_line(console, "next, as the app wants its data:")

@@ -8,6 +8,7 @@ from pathlib import Path
 from phpdyno.commands.init.found import AppFound, ServiceFound
 from phpdyno.model.service import DUMP_KINDS
 from phpdyno.model.workload import Target
+from phpdyno.report.words import visible
 
 _UPLOADS = {
     "WordPress": "wp-content/uploads",
@@ -21,8 +22,11 @@ TITLES = {"mariadb": "MariaDB", "postgresql": "PostgreSQL", "redis": "Redis", "m
 
 
 def toml_text(found: AppFound, place: Path) -> str:
-    """The app.toml of what was found, to be written to `place`."""
-    return "\n".join(_lines(found, place)) + "\n"
+    """The app.toml of what was found, to be written to `place`.
+
+    What the app's files say stands in comments as well: no line of it may become a line of its own.
+    """
+    return "".join(f"{visible(line)}\n" for line in _lines(found, place))
 
 
 def _lines(found: AppFound, place: Path) -> Iterator[str]:
@@ -60,7 +64,8 @@ def _service(service: ServiceFound, place: Path) -> Iterator[str]:
     if service.kind == "postgresql" and service.user:
         yield f"users = {_list((service.user,))}"
     if service.password_of:
-        yield f'password = "{{env.{service.password_of}}}"  # export {service.password_of}=… before phpdyno: no secret is written here'
+        why = f"export {service.password_of}=… before phpdyno: no secret is written here"
+        yield f"password = {_text(f'{{env.{service.password_of}}}')}  # {why}"
     if service.dump_file:
         yield f"# {service.made_by}"
         yield f"dump = {_text(_from(place, service.dump_file))}"
@@ -108,4 +113,4 @@ def _list(words: tuple[str, ...]) -> str:
 
 
 def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in json.dumps(value, ensure_ascii=False))

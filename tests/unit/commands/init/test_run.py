@@ -1,15 +1,18 @@
 """The file that `phpdyno init` writes: read again, without a secret, never over another."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from phpdyno.commands.init.command import LogOptions
+from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.init.command import run as init
+from phpdyno.commands.init.found import AppFound, Configuration, ProjectLayout
 from phpdyno.commands.init.run import look_at, missing_dumps, place_for, write_app_toml
 from phpdyno.commands.init.words import said, toml_text
 from phpdyno.config.app_toml import load_app_toml
 from phpdyno.errors import UsageError
+from phpdyno.model.workload import Target
 from tests.unit.commands.init.trees import LARAVEL, TREES, WORDPRESS, plant
 
 
@@ -57,7 +60,7 @@ def test_another_place_has_its_own_relative_paths(tmp_path: Path) -> None:
 
 def test_without_its_dump_the_commands_are_told_and_nothing_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plant(tmp_path / "shop", WORDPRESS)
-    assert init(tmp_path / "shop", log=LogOptions(), output=None, force=False, print_only=False, check=True) == 0
+    assert init(tmp_path / "shop", log=RequestOptions(), output=None, force=False, print_only=False, check=True) == 0
     told = capsys.readouterr().out
     assert f"| gzip > {tmp_path}/shop.sql.gz" in told
     assert f"phpdyno check {tmp_path}/shop/app.toml" in told
@@ -67,7 +70,7 @@ def test_without_its_dump_the_commands_are_told_and_nothing_is_checked(tmp_path:
 
 def test_printing_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plant(tmp_path / "shop", LARAVEL)
-    assert init(tmp_path / "shop", log=LogOptions(), output=None, force=False, print_only=True, check=True) == 0
+    assert init(tmp_path / "shop", log=RequestOptions(), output=None, force=False, print_only=True, check=True) == 0
     assert 'docroot = "public"' in capsys.readouterr().out
     assert not (tmp_path / "shop/app.toml").exists()
 
@@ -76,8 +79,19 @@ def test_targets_come_from_an_access_log(tmp_path: Path, capsys: pytest.CaptureF
     plant(tmp_path / "shop", LARAVEL)
     line = '192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] "GET {} HTTP/1.1" 200 2326 "-" "-"\n'
     (tmp_path / "access.log").write_text(line.format("/items/7") * 3 + line.format("/"))
-    log = LogOptions(from_log=tmp_path / "access.log")
+    log = RequestOptions(from_log=tmp_path / "access.log")
     assert init(tmp_path / "shop", log=log, output=None, force=False, print_only=True, check=False) == 0
     told = capsys.readouterr().out
     assert 'path = "/items/7"\nweight = 3' in told
     assert f"# from the access log {tmp_path}/access.log" in told
+
+
+def test_what_the_app_s_files_say_never_becomes_a_line_of_its_own(tmp_path: Path) -> None:
+    remark = 'MAGE_MODE is x\nprepare = ["sh", "-c", "id"]\n#'
+    layout = ProjectLayout("Magento 2", tmp_path, tmp_path)
+    found = AppFound(
+        name="shop\u2028", layout=layout, configuration=Configuration(remarks=(remark,)), targets=(Target("/"),), targets_from=""
+    )
+    told = tomllib.loads(toml_text(found, tmp_path / "app.toml"))
+    assert "prepare" not in told
+    assert told["name"] == "shop\u2028"

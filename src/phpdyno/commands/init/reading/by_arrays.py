@@ -4,12 +4,14 @@ one."""
 import re
 from pathlib import Path
 
+from msgspec import structs
+
 from phpdyno.apps.project.php_text import tokens_of
 from phpdyno.apps.project.php_values import Value, assigned_in, at, defined_in, returned_by, text_of, word
 from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFound
 from phpdyno.commands.init.reading.by_env import services_by_urls, with_password
 from phpdyno.commands.init.reading.env_file import variables_of
-from phpdyno.commands.init.reading.services import SCHEMES, service_at, service_by_url
+from phpdyno.commands.init.reading.services import SCHEMES, USER, service_at, service_by_url
 
 _PLAIN_HOST = re.compile(r"\^?((?:[A-Za-z0-9-]|\\\.)+)\$?")
 _DSN = re.compile(r"(?:mysqli?|pgsql|postgres(?:ql)?|redis|memcached)(?:://\S+|:[a-z_]+=.+)")
@@ -88,7 +90,8 @@ def yii(layout: ProjectLayout) -> Configuration:
             database, said_in = found, file
     service = service_by_url(word(database, "dsn"), said_in=said_in)
     if service is not None and not service.user:
-        service = ServiceFound(service.name, service.kind, service.at, said_in, service.database, word(database, "username"))
+        user = word(database, "username")
+        service = structs.replace(service, user=user if USER.fullmatch(user) else "")
     front = text_of(layout.docroot / layout.front)
     debug = "YII_DEBUG" in front and str(defined_in(layout.docroot / layout.front).get("YII_DEBUG", "false")).lower() == "true"
     name = f"{layout.docroot.name}/{layout.front}"

@@ -3,6 +3,7 @@
 import gzip
 import re
 import xml.parsers.expat
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -60,7 +61,7 @@ def _urls_of(docroot: Path, name: str) -> list[str]:
         if each in seen or not place.resolve().is_relative_to(docroot.resolve()):
             continue
         seen.add(each)
-        data = _content(place)
+        data = content_of(place)
         urls, is_index = (data.decode(errors="replace").split(), False) if ".txt" in each else _locations(data)
         if is_index:
             todo += [urlsplit(url).path.lstrip("/") for url in urls]
@@ -69,13 +70,15 @@ def _urls_of(docroot: Path, name: str) -> list[str]:
     return found
 
 
-def _content(place: Path) -> bytes:
+def content_of(place: Path, most: int = MOST_BYTES) -> bytes:
+    """At most so many bytes of a file, or of what is packed in one; none where it cannot be
+    read."""
     try:
         if not place.is_file():
             return b""
         with gzip.open(place) if place.suffix == ".gz" else place.open("rb") as stream:
-            return stream.read(MOST_BYTES)
-    except (OSError, EOFError):
+            return stream.read(most)
+    except (OSError, EOFError, zlib.error):
         return b""
 
 

@@ -33,7 +33,7 @@ SCHEMES: dict[str, Kind] = {
 _NAMES: dict[Kind, str] = {"mariadb": "db", "postgresql": "db", "redis": "cache", "memcached": "memcached", "smtp-sink": "mail"}
 _PDO = re.compile(r"(mysql|pgsql):(.*)", re.DOTALL)
 _HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]")
-_WORD = re.compile(r"[A-Za-z0-9_.@-]{1,63}")
+USER = re.compile(r"[A-Za-z0-9_.@-]{1,63}")
 
 
 def service_at(
@@ -97,7 +97,7 @@ def _service(kind: Kind, at: tuple[str, ...], said_in: str, *, database: str, us
         at=at,
         said_in=said_in,
         database=database if DATABASE.fullmatch(database) else "",
-        user=user if _WORD.fullmatch(user) else "",
+        user=user if USER.fullmatch(user) else "",
     )
 
 

@@ -1,6 +1,5 @@
 """WordPress: the constants of wp-config.php, and of Bedrock the variables of .env."""
 
-import gzip
 import re
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from phpdyno.apps.project.php_values import Value, assigned_in, defined_in
 from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFound
 from phpdyno.commands.init.reading.by_env import OFF, host_of, services_by_urls, with_password
 from phpdyno.commands.init.reading.env_file import variables_of
+from phpdyno.commands.init.reading.pages import content_of
 from phpdyno.commands.init.reading.services import service_at
 
 _SITE = re.compile(rb"'siteurl'\s*,\s*'(https?://[^'\\]+)'")
@@ -30,7 +30,7 @@ def configuration_of(layout: ProjectLayout) -> Configuration:
     else:
         named = {"database": told["DB_NAME"], "user": told.get("DB_USER", "")}
         services.append(service_at("mariadb", told["DB_HOST"], "", said_in=file.name, **named))
-    services += _caches(layout, held, secrets, file.name)
+    services += _caches(layout, held, secrets, file)
     host = host_of(told.get("WP_HOME", "") or told.get("WP_SITEURL", ""))
     host_from = f"WP_HOME in {file.name}"
     if not host:
@@ -65,17 +65,17 @@ def bedrock_configuration_of(layout: ProjectLayout) -> Configuration:
     )
 
 
-def _caches(layout: ProjectLayout, held: dict[str, Value], secrets: dict[str, str], said_in: str) -> list[ServiceFound | None]:
+def _caches(layout: ProjectLayout, held: dict[str, Value], secrets: dict[str, str], file: Path) -> list[ServiceFound | None]:
     """The object cache, where a drop-in for one is installed."""
     if not (layout.docroot / "wp-content/object-cache.php").is_file():
         return []
-    servers = assigned_in(layout.docroot / "wp-config.php").get("memcached_servers")
+    servers = assigned_in(file).get("memcached_servers")
     if isinstance(servers, dict):
         first = next((value for value in _texts(servers)), "127.0.0.1:11211")
-        return [service_at("memcached", first, "", said_in=said_in)]
+        return [service_at("memcached", first, "", said_in=file.name)]
     host, port = (str(held.get(name) or "") for name in ("WP_REDIS_HOST", "WP_REDIS_PORT"))
     socket = str(held.get("WP_REDIS_PATH") or "")
-    service = service_at("redis", host or "127.0.0.1", port, said_in=said_in, socket=socket)
+    service = service_at("redis", host or "127.0.0.1", port, said_in=file.name, socket=socket)
     password = held.get("WP_REDIS_PASSWORD")
     return [with_password(service, "WP_REDIS_PASSWORD", password if isinstance(password, str) else "", secrets)]
 
@@ -90,10 +90,6 @@ def _texts(table: dict[str, Value]) -> list[str]:
 def _site_in_dumps(root: Path) -> str:
     """The address of the site as a dump beside the root holds it; '' where there is none."""
     for file in (root.parent / f"{root.name}.sql.gz", root.parent / f"{root.name}.sql"):
-        try:
-            with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
-                if found := _SITE.search(stream.read(MOST_OF_DUMP)):
-                    return found[1].decode(errors="replace")
-        except (OSError, EOFError):
-            continue
+        if found := _SITE.search(content_of(file, MOST_OF_DUMP)):
+            return found[1].decode(errors="replace")
     return ""
