@@ -100,7 +100,7 @@ def _test_options(options: Iterable[tuple[str, str]], master: LiveMaster) -> tup
 def _unit(pid: int) -> str:
     """The systemd service of a process, from its cgroup; '' where it belongs to none."""
     try:
-        found = _SERVICE.search(Path(f"/proc/{pid}/cgroup").read_text())
+        found = _SERVICE.search(Path(f"/proc/{pid}/cgroup").read_text(errors="replace"))
     except OSError:
         return ""
     return found[1] if found else ""

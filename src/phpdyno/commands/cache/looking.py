@@ -100,7 +100,7 @@ def _mapped_by(cache: Path) -> dict[str, str]:
     for process in Path("/proc").iterdir():
         try:
             lines = (process / "maps").read_text(errors="replace").splitlines() if process.name.isdecimal() else []
-            name = (process / "comm").read_text().strip() if lines else ""
+            name = (process / "comm").read_text(errors="replace").strip() if lines else ""
         except OSError:
             continue
         for line in lines:

@@ -116,7 +116,7 @@ def pid_here(pid: int, known: Iterable[int]) -> int:
     /proc has of it.)"""
     for each in known:
         with suppress(OSError):
-            told = Path(f"/proc/{each}/status").read_text()
+            told = Path(f"/proc/{each}/status").read_text(errors="replace")
             numbers = next((line.split()[1:] for line in told.splitlines() if line.startswith("NSpid:")), [str(each)])
             if int(numbers[-1]) == pid:
                 return each

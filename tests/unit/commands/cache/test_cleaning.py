@@ -135,3 +135,13 @@ def test_what_was_removed_is_prepared_again(cache: Path) -> None:
     assert removed(cleaned(cache, "hello")) == {str(entry.relative_to(cache))}
     assert stored(cache, "hello", key, lambda partial: (partial / "other.php").touch(), lambda _: None) == entry
     assert (entry / "other.php").is_file()
+
+
+def test_a_process_whose_name_is_no_text_does_not_end_it(cache: Path) -> None:
+    own = Path("/proc/self/comm")
+    before = own.read_bytes()
+    own.write_bytes(b"php\xff")
+    try:
+        assert look_at_cache(cache).items
+    finally:
+        own.write_bytes(before)
