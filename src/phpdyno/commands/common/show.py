@@ -26,31 +26,24 @@ def form_of(*, json: bool, verbose: bool) -> Form:
 
 
 def show_run(
-    page: Path,
-    drawn: Callable[[], str],
-    shown: Struct | Callable[[], RenderableType] | None,
-    *,
-    answer: CommandAnswer | None = None,
+    page: Path, drawn: Callable[[], str], details: Callable[[], RenderableType], *, document: Struct, answer: CommandAnswer, form: Form
 ) -> None:
-    """Write the page, print what is `shown` (a view as a JSON document) and the `answer` below it,
-    or say where the page is, or that it cannot be."""
+    """Write the page and print what the form asks for: the document as JSON, or the answer, below
+    the details where these are wanted. Raises DynoError where the page cannot be written."""
     unwritten = write_page(page, drawn())
-    if isinstance(shown, Struct):
+    if form == "json":
         from phpdyno.report.document import text  # noqa: PLC0415 (only with --json)
 
-        sys.stdout.write(text(shown) + "\n")
+        sys.stdout.write(text(document) + "\n")
     else:
-        console = Console()
-        if shown is not None:
-            console.print(shown())
-        if answer is not None:
-            from phpdyno.report.answer.terminal import answer_screen, command_lines  # noqa: PLC0415 (rich tables: not with --json)
+        from phpdyno.report.answer.terminal import answer_screen, command_lines  # noqa: PLC0415 (rich tables: not with --json)
 
-            console.print(answer_screen(answer))
-            for line in command_lines(answer):
-                print_line(console, line)
-        elif not unwritten:
-            print_line(console, f"report: {page}")
+        console = Console()
+        if form == "details":
+            console.print(details())
+        console.print(answer_screen(answer))
+        for line in command_lines(answer):
+            print_line(console, line)
     if unwritten:
         raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))
 

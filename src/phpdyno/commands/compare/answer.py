@@ -10,19 +10,10 @@ from phpdyno.commands.explain.words import answer as inside_words
 from phpdyno.journal.records import IN_A_PAGE
 from phpdyno.model.notices import first_of
 from phpdyno.model.plan import Metric, Unit
-from phpdyno.model.verdict import VerdictKind
-from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, subject_of, table_of
+from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, noise_of, subject_of, table_of
 from phpdyno.report.answer.percent import Percent, change_of, said, signed
-from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, STANDING, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import count, metric_words, milliseconds, percent, rate
-
-STANDING: dict[VerdictKind, Standing] = {
-    "improved": "good",
-    "regressed": "bad",
-    "equivalent": "none",
-    "inconclusive": "open",
-    "invalid": "invalid",
-}
 
 
 def compare_answer(view: RunView, run: str) -> CommandAnswer:
@@ -35,7 +26,8 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
         result=result,
         standing=standing,
         beside=_beside(rows[0]) if len(rows) == 1 else (),
-        notes=(*first_of(view.preflight_warnings)[:2], *_in_pages(view), *_warnings(rows), *_noise(view, rows), *_inside(view), SCOPE),
+        notes=(*_in_pages(view), *_warnings(rows), *_noise(view, rows), *_inside(view), SCOPE),
+        notices=first_of(view.preflight_warnings),
         next=next_of(view.command, view.outcome, run),
     )
     if len(rows) < 2:
@@ -145,9 +137,9 @@ def _inside(view: RunView) -> list[str]:
 
 
 def _noise(view: RunView, rows: Sequence[Row]) -> tuple[str, ...]:
-    aa = next((row for row in view.rows if row.is_aa and row not in rows), None) or aa_of(view, rows[0].metric if rows else "cpu")
+    metric = rows[0].metric if rows else "cpu"
+    arms = (row for row in view.rows if row.is_aa and row.kind != "invalid" and row.metric == metric and row not in rows)
+    aa = next(arms, None) or aa_of(view, metric)
     if aa is None or aa.ratio is None or aa.low is None or aa.high is None:
         return ()
-    seen = change_of(aa.ratio, aa.low, aa.high, less_is_better=(rows[0].metric if rows else "cpu") == "cpu")
-    fine = "fine" if not seen.decided else "it should be 0: trust no small effect of this run"
-    return (f"Noise check: the control against itself {signed(seen)}: {fine}",)
+    return (noise_of(change_of(aa.ratio, aa.low, aa.high, less_is_better=metric == "cpu")),)

@@ -34,6 +34,5 @@ def report(run: Path, *, form: Form = "answer") -> RunView:
 
         return summary(view)
 
-    shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=answer)
+    show_run(folder / PAGE, drawn, told, document=view, answer=answer, form=form)
     return view

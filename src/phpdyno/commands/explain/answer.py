@@ -2,6 +2,7 @@
 
 from phpdyno.commands.explain.words import answer
 from phpdyno.model.inside.explained import Explained
+from phpdyno.model.notices import first_of
 from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer
 
 
@@ -14,7 +15,8 @@ def explain_answer(found: Explained, run: str) -> CommandAnswer:
         subject=" · ".join(each for each in (found.app, arms, f"{found.requests} requests") if each),
         result=result,
         standing="none",
-        notes=(*found.warnings[:2], "Each part, with its spread: --verbose, or the report."),
+        notices=first_of(found.warnings),
+        notes=("Each part, with its spread: --verbose, or the report.",),
         next=(("Report", f"{run}/report.html"),),
     )
     while beside and made.with_beside(tuple(beside)).lines > MOST_LINES:

@@ -16,16 +16,17 @@ def report_explained(run: Path, *, form: Form = "answer") -> Explained:
     folder = folder_of(run)
     record = read_explained(run)
 
+    answer = explain_answer(record.found, typed_path(folder))
+
     def drawn() -> str:
         from phpdyno.commands.explain.render.page import render_explained  # noqa: PLC0415 (jinja2 and plotly load slowly)
 
-        return render_explained(record, folder.absolute().name)
+        return render_explained(record, folder.absolute().name, answer)
 
     def told() -> RenderableType:
         from phpdyno.commands.explain.render.terminal import explained_summary  # noqa: PLC0415 (rich tables: not with --json)
 
         return explained_summary(record.found)
 
-    shown = {"answer": None, "details": told, "json": record.found}[form]
-    show_run(folder / PAGE, drawn, shown, answer=explain_answer(record.found, typed_path(folder)))
+    show_run(folder / PAGE, drawn, told, document=record.found, answer=answer, form=form)
     return record.found

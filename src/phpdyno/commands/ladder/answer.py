@@ -8,16 +8,8 @@ from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, table_of
 from phpdyno.report.answer.percent import change_of, said, signed
-from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, STANDING, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import duration, percent
-
-_STANDING: dict[VerdictKind, Standing] = {
-    "improved": "good",
-    "regressed": "bad",
-    "equivalent": "none",
-    "inconclusive": "open",
-    "invalid": "invalid",
-}
 
 
 def ladder_answer(view: LadderView, run: str) -> CommandAnswer:
@@ -27,7 +19,8 @@ def ladder_answer(view: LadderView, run: str) -> CommandAnswer:
         subject=f"{view.title.partition(':')[0]} · {duration(view.elapsed_s)}",
         result=result,
         standing=standing,
-        notes=(*first_of(view.warnings)[:2], SCOPE),
+        notes=(SCOPE,),
+        notices=first_of(view.warnings),
         next=next_of("ladder", view.outcome, run),
     )
     lines = [_line(each) for each in view.steps]
@@ -64,7 +57,7 @@ def short_standing(found: StepFound) -> str:
 def _line(each: StepFound) -> TableLine:
     return TableLine(
         (f"{each.step.name} on {each.step.on}", _cell(each.ratio), _cell(each.total), short_standing(each)),
-        "good" if each.earned else _STANDING[each.kind],
+        "good" if each.earned else STANDING[each.kind],
     )
 
 

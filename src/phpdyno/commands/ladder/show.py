@@ -42,6 +42,5 @@ def report_ladder(run: Path, *, form: Form = "answer") -> LadderView:
 
         return ladder_summary(view)
 
-    shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=answer)
+    show_run(folder / PAGE, drawn, told, document=view, answer=answer, form=form)
     return view

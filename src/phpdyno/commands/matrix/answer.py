@@ -1,6 +1,6 @@
 """The answer of a matrix: whether one profile is safe for all apps, and what each brings. Pure."""
 
-from phpdyno.commands.matrix.view import MatrixView, safest
+from phpdyno.commands.matrix.view import MatrixView, best_of_all, safest
 from phpdyno.model.notices import first_of
 from phpdyno.model.runs.matrix import Cell, ProfileFound
 from phpdyno.report.answer.parts import SCOPE, next_of, table_of
@@ -14,18 +14,14 @@ def matrix_answer(view: MatrixView, run: str) -> CommandAnswer:
     safe = safest(view.profiles)
     answer = CommandAnswer(
         subject=f"{view.title} · {duration(view.elapsed_s)}",
-        result=view.sentences[-1].removeprefix("Outcome: "),
+        result=best_of_all(view.profiles, view.cells),
         standing="good" if safe is not None else "open",
-        notes=(*first_of(view.warnings)[:2], SCOPE),
+        notes=(SCOPE,),
+        notices=first_of(view.warnings),
         next=next_of("matrix", view.outcome, run),
     )
     by_place = {(each.profile, each.app): each for each in view.cells}
-    lines = [
-        TableLine(
-            (each.name, *(_cell(by_place[each.name, app]) for app in view.apps)), "bad" if each.hurts else "good" if each.safe else "open"
-        )
-        for each in view.profiles
-    ]
+    lines = [TableLine((each.name, *(_cell(by_place[each.name, app]) for app in view.apps)), _standing(each)) for each in view.profiles]
     heads = ("CPU, TRAINED ON", *(f"ON {app}" for app in view.apps))
     return answer.with_table(table_of(heads, lines, MOST_LINES - answer.lines - 1, "profile"))
 

@@ -34,6 +34,5 @@ def report_matrix(run: Path, *, form: Form = "answer") -> MatrixView:
 
         return matrix_summary(view)
 
-    shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=answer)
+    show_run(folder / PAGE, drawn, told, document=view, answer=answer, form=form)
     return view

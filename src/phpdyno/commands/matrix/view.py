@@ -128,10 +128,11 @@ def outcome_words(profiles: Sequence[ProfileFound], cells: Sequence[Cell]) -> tu
             said.append(f"The profile of {profile.name} makes {' and '.join(profile.hurts)} slower.")
         against = [by_place[profile.name, app] for app in profile.unsafe if app not in profile.hurts]
         said += [f"The profile of {profile.name}, on {each.app}: {_doubt(each)}." for each in against if each.reason != NOT_MEASURED]
-    return (*said, f"Outcome: {_outcome(profiles, cells)}.")
+    return (*said, f"Outcome: {best_of_all(profiles, cells)}.")
 
 
-def _outcome(profiles: Sequence[ProfileFound], cells: Sequence[Cell]) -> str:
+def best_of_all(profiles: Sequence[ProfileFound], cells: Sequence[Cell]) -> str:
+    """Which profile is safe for all apps, in words, or why none is."""
     best = safest(profiles)
     if best is not None:
         gains = best.worst is not None and best.worst >= LEAST_TOLD

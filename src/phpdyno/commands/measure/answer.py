@@ -20,7 +20,8 @@ def measure_answer(view: SweepView, run: str) -> CommandAnswer:
         result=ending_of(view.outcome, view.outcome_detail) if best is None else _result(best, level, several=len(view.arms) > 1),
         standing="open" if best is None else "none",
         beside=() if best is None else tuple(_beside(view, best)),
-        notes=(*first_of(view.warnings)[:2], SCOPE),
+        notes=(SCOPE,),
+        notices=first_of(view.warnings),
         next=next_of("measure", view.outcome, run),
     )
     room = MOST_LINES - answer.lines - 1

@@ -31,6 +31,5 @@ def report_sweep(run: Path, *, form: Form = "answer") -> SweepView:
 
         return sweep_summary(view)
 
-    shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=answer)
+    show_run(folder / PAGE, drawn, told, document=view, answer=answer, form=form)
     return view

@@ -21,7 +21,8 @@ def size_answer(found: SizeFound, run: str, bundle: str) -> CommandAnswer:
         result=head,
         standing=_standing(found),
         beside=(f"{rest[:1].upper()}{rest[1:]}",) if rest else (),
-        notes=(*first_of(found.warnings)[:2], *found.sentences[:2], SCOPE),
+        notes=(*found.sentences[:2], SCOPE),
+        notices=first_of(found.warnings),
         next=(*applied, *report) if found.outcome == "finished" else report,
     )
     if not found.confirmed:

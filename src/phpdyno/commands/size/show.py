@@ -6,7 +6,6 @@ from rich.console import RenderableType
 
 from phpdyno.commands.common.show import PAGE, Form, folder_of, show_run, typed_path
 from phpdyno.errors import DynoError
-from phpdyno.report.answer.shape import CommandAnswer
 
 
 def report_size(run: Path, *, form: Form = "answer") -> None:
@@ -16,6 +15,8 @@ def report_size(run: Path, *, form: Form = "answer") -> None:
     Raises DynoError where it was interrupted before there was an answer.
     """
     # numpy and the native core, which a comparison's report does without.
+    from phpdyno.commands.size.answer import size_answer  # noqa: PLC0415
+    from phpdyno.commands.size.pool_file import BUNDLE  # noqa: PLC0415
     from phpdyno.commands.size.record import read_size  # noqa: PLC0415
     from phpdyno.commands.size.result import found_of  # noqa: PLC0415
 
@@ -25,21 +26,16 @@ def report_size(run: Path, *, form: Form = "answer") -> None:
         what = "this run was interrupted before it had an answer"
         raise DynoError(what, where=str(run), next_step=f"go on with it: phpdyno size --resume {run}")
 
-    def answer() -> CommandAnswer:
-        from phpdyno.commands.size.answer import size_answer  # noqa: PLC0415 (numpy)
-        from phpdyno.commands.size.pool_file import BUNDLE  # noqa: PLC0415 (numpy)
-
-        return size_answer(found, typed_path(folder), typed_path(folder / BUNDLE) if (folder / BUNDLE).is_dir() else "")
+    answer = size_answer(found, typed_path(folder), typed_path(folder / BUNDLE) if (folder / BUNDLE).is_dir() else "")
 
     def drawn() -> str:
         from phpdyno.commands.size.render.page import render_size  # noqa: PLC0415 (jinja2 and plotly load slowly)
 
-        return render_size(found, answer())
+        return render_size(found, answer)
 
     def told() -> RenderableType:
         from phpdyno.commands.size.render.terminal import size_summary  # noqa: PLC0415 (rich tables: not with --json)
 
         return size_summary(found)
 
-    shown = {"answer": None, "details": told, "json": found}[form]
-    show_run(folder / PAGE, drawn, shown, answer=answer())
+    show_run(folder / PAGE, drawn, told, document=found, answer=answer, form=form)

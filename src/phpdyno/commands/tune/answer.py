@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from phpdyno.commands.tune.words import BETTER
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue.host import PAGES
+from phpdyno.model.notices import first_of
 from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio
+from phpdyno.report.answer.parts import next_of, noise_of, subject_words
 from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
-from phpdyno.report.words import count, duration, milliseconds, percent
+from phpdyno.report.words import count, milliseconds, percent
 
 HEADS: Mapping[Goal, str] = {
     "cpu": "CPU PER REQUEST",
@@ -25,11 +27,12 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
     proved = _proved(found) if record.outcome == "finished" else None
     result, standing = _result(record, proved)
     answer = CommandAnswer(
-        subject=" · ".join((f"{record.app} {record.app_version}", f"PHP {record.control.php.version}", duration(record.spent_s))),
+        subject=subject_words(record.app, record.app_version, f"PHP {record.control.php.version}", record.spent_s, outcome="finished"),
         result=result,
         standing=standing,
-        beside=_beside(proved),
+        beside=(*_beside(proved), *_by_load(found, proved)),
         notes=(*_not_tested(found), *_noise(proved, asked.goal)),
+        notices=first_of(record.warnings),
         next=_next(record, run),
     )
     table = _table(found, asked.goal, MOST_LINES - answer.lines - 2, record.host.hugepage_kib) if record.outcome == "finished" else None
@@ -48,9 +51,9 @@ def _result(record: TuneRecord, proved: Confirmed | None) -> tuple[str, Standing
     if record.outcome != "finished":
         why = f": {record.detail}" if record.detail else ""
         return f"none yet, the tune is {record.outcome or 'running'}{why}", "open"
-    if record.found.settings and (proved is None or proved.decision != "adopted"):
-        loaded = next((each for each in record.found.loaded if each.decision == "adopted"), None)
-        return (_change_words(loaded, "throughput") if loaded else "adopted for throughput"), "good"
+    loaded = _loaded(record.found)
+    if loaded is not None and (proved is None or proved.decision != "adopted"):
+        return _change_words(loaded, loaded.goal), "good"
     effects = record.found.screening.effects if record.found.screening else ()
     if proved is None and record.found.changes and all(each.ratio is None for each in effects):
         return "nothing is decided: no change could be measured in this budget (give more)", "open"
@@ -61,19 +64,37 @@ def _result(record: TuneRecord, proved: Confirmed | None) -> tuple[str, Standing
 
 def _of_confirmed(proved: Confirmed, goal: Goal) -> tuple[str, Standing]:
     words = _change_words(proved, goal)
+    why = f" ({proved.reason})" if proved.reason else ""
     if proved.decision == "adopted":
         return words, "good"
     if proved.kind == "invalid":
-        return f"no change is adopted: the best one failed its proof ({proved.reason})", "bad"
+        return f"no change is adopted: the best one failed its proof{why}", "bad"
     if proved.kind == "regressed":
         return f"no change is adopted: the best one brought {words}", "bad"
+    if proved.kind == "improved":
+        return f"no change is adopted: the best one brought {words}{why}", "bad"
     return f"no change is proved: {words}", "open"
+
+
+def _loaded(found: Found) -> Confirmed | None:
+    """What is adopted for throughput: of those that the adopted settings hold, the best."""
+    held = [each for each in found.loaded if each.decision == "adopted" and each.settings.items() <= found.settings.items()]
+    return max(held, key=lambda each: each.ratio.value if each.ratio else 1.0, default=None)
+
+
+def _by_load(found: Found, proved: Confirmed | None) -> tuple[str, ...]:
+    """What was adopted besides, by throughput; the result says it where nothing else was."""
+    loaded = _loaded(found)
+    if loaded is None:
+        return ()
+    beside = proved is not None and proved.decision == "adopted"
+    return (f"{loaded.name}: {_change_words(loaded, loaded.goal)}" if beside else loaded.name,)
 
 
 def _change_words(found: Confirmed, goal: Goal) -> str:
     if found.ratio is None:
         return "not measured"
-    less, more = (BETTER[goal][0], BETTER[goal][1]) if _less_is_better(goal) else (BETTER[goal][1], BETTER[goal][0])
+    less, more = BETTER[goal] if _less_is_better(goal) else BETTER[goal][::-1]
     return said(_change(found.ratio, goal), less, more, percent(round(found.confidence, 6)))
 
 
@@ -107,16 +128,24 @@ def _table(found: Found, goal: Goal, room: int, huge_kib: int) -> AnswerTable | 
         (name for name, part in parts.items() if part.kept), key=lambda name: -_gain(effects.get(name), parts[name])
     ) or _whole_of(found)
     names = {name: short_name(name, found.settings, huge_kib) for name in (*kept, *effects)}
-    rows = [_row(names[name], effects.get(name), parts.get(name), goal, kept=True) for name in kept]
     others = [each for each in effects.values() if each.name not in kept]
-    shown = others if len(rows) + len(others) <= room else others[: max(0, room - len(rows) - 1)]
-    rows += [_row(names[each.name], each, parts.get(each.name), goal, kept=False) for each in shown]
+    of_kept = len(kept) if len(kept) <= room else max(1, room - 1)
+    of_others = len(others) if len(kept) + len(others) <= room else max(0, room - len(kept) - 1)
+    rows = [_row(names[name], effects.get(name), parts.get(name), goal, kept=True) for name in kept[:of_kept]]
+    rows += [_row(names[each.name], each, parts.get(each.name), goal, kept=False) for each in others[:of_others]]
     if not rows:
         return None
-    left = others[len(shown) :]
-    bound = within([_change(each.ratio, goal) for each in left if each.ratio is not None])
-    rest = f"{count(len(left), 'other')}, {f'each within {bound}' if bound else 'not decided'}: {DROP}" if left else ""
-    return AnswerTable(("CHANGE", HEADS[goal], "DECISION"), tuple(rows), rest)
+    rest = [f"{len(kept) - of_kept} more: {KEEP}"] if of_kept < len(kept) else []
+    rest += [_of_others(others[of_others:], goal)] if of_others < len(others) else []
+    return AnswerTable(("CHANGE", HEADS[goal], "DECISION"), tuple(rows), "; ".join(rest))
+
+
+def _of_others(left: Sequence[ChangeEffect], goal: Goal) -> str:
+    """What those that there is no row for have in common; a bound only where all have an
+    interval."""
+    measured = [_change(each.ratio, goal) for each in left if each.ratio is not None]
+    bound = within(measured) if len(measured) == len(left) else ""
+    return f"{count(len(left), 'other')}, {f'each within {bound}' if bound else 'not decided'}: {DROP}"
 
 
 def _whole_of(found: Found) -> list[str]:
@@ -169,19 +198,11 @@ def _kinds(changes: Sequence[Change]) -> str:
 def _noise(proved: Confirmed | None, goal: Goal) -> tuple[str, ...]:
     if proved is None or proved.aa is None:
         return ()
-    seen = _change(proved.aa, goal)
-    fine = "fine" if not seen.decided else "it should be 0: trust no small effect of this run"
-    return (f"Noise check: the control against itself {signed(seen)}: {fine}",)
+    return (noise_of(_change(proved.aa, goal)),)
 
 
 def _next(record: TuneRecord, run: str) -> tuple[tuple[str, str], ...]:
-    report = ("Report", f"{run}/report.html")
-    if record.outcome != "finished":
-        return (("Go on", f"phpdyno tune --resume {run}"), report)
-    if not record.bundle:
-        return (report,)
-    return (
-        ("Apply", f"sudo phpdyno bundle apply {run}/{record.bundle}"),
-        ("Undo", "sudo phpdyno bundle rollback"),
-        report,
-    )
+    told = next_of("tune", record.outcome or "running", run)
+    if record.outcome != "finished" or not record.bundle:
+        return told
+    return (("Apply", f"sudo phpdyno bundle apply {run}/{record.bundle}"), ("Undo", "sudo phpdyno bundle rollback"), *told)

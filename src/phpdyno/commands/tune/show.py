@@ -29,6 +29,5 @@ def report_tune(run: Path, *, form: Form = "answer") -> TuneView:
 
         return tune_summary(view)
 
-    shown = {"answer": None, "details": told, "json": view}[form]
-    show_run(folder / PAGE, drawn, shown, answer=answer)
+    show_run(folder / PAGE, drawn, told, document=view, answer=answer, form=form)
     return view

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from phpdyno.report.answer.percent import Percent, signed
 from phpdyno.report.answer.shape import AnswerTable, TableLine
 from phpdyno.report.view_parts import EnvironmentRow
 from phpdyno.report.words import count, duration
@@ -14,9 +15,20 @@ _DIGEST = re.compile(r"[0-9a-f]{16}")
 def subject_of(app: str, version: str, environment: Iterable[EnvironmentRow], seconds: float, *, outcome: str = "finished") -> str:
     """`wordpress 6.1.9 · PHP 8.2.36 · 6 min 29 s`; a version that is a digest tells nobody
     anything. How it ended stands there where it is not finished."""
-    named = app if _DIGEST.fullmatch(version) else f"{app} {version}".strip()
     php = next((" ".join(each.value.split()[:2]) for each in environment if each.name == "PHP"), "")
+    return subject_words(app, version, php, seconds, outcome=outcome)
+
+
+def subject_words(app: str, version: str, php: str, seconds: float, *, outcome: str) -> str:
+    """The same where `php` is known in words."""
+    named = app if _DIGEST.fullmatch(version) else f"{app} {version}".strip()
     return " · ".join(each for each in (named, php, duration(seconds), "" if outcome == "finished" else outcome) if each)
+
+
+def noise_of(seen: Percent) -> str:
+    """What the control against itself says of a run."""
+    fine = "fine" if not seen.decided else "it should be 0: trust no small effect of this run"
+    return f"Noise check: the control against itself {signed(seen)}: {fine}"
 
 
 def ending_of(outcome: str, detail: str) -> str:

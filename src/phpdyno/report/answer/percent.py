@@ -59,7 +59,11 @@ def within(percents: list[Percent]) -> str:
     """`±2.1 %`: the bound of all intervals together; '' where one has none."""
     ends = [end for each in percents for end in (each.low, each.high)]
     known = [abs(end) for end in ends if end is not None]
-    return f"±{_plain(max(known), _decimals(max(known)))} %" if known and len(known) == len(ends) else ""
+    if not known or len(known) < len(ends):
+        return ""
+    # A bound is never rounded down.
+    digits = _decimals(max(known))
+    return f"±{math.ceil(round(100 * max(known) * 10**digits, 6)) / 10**digits:.{digits}f} %"
 
 
 def _number(fraction: float, digits: int) -> str:

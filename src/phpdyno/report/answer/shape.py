@@ -1,9 +1,12 @@
 """What an answer consists of. Pure data; a command's `answer.py` fills it from its view."""
 
 import textwrap
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct, structs
+
+from phpdyno.model.verdict import VerdictKind
 
 COLUMNS, INDENT = 80, 8
 MOST_LINES = 14
@@ -11,6 +14,13 @@ MOST_LINES = 14
 
 Standing = Literal["good", "none", "bad", "open", "invalid"]
 """How a result stands: better, no difference that matters, worse, not decided, no result."""
+STANDING: Mapping[VerdictKind, Standing] = {
+    "improved": "good",
+    "regressed": "bad",
+    "equivalent": "none",
+    "inconclusive": "open",
+    "invalid": "invalid",
+}
 
 
 class TableLine(Struct, frozen=True):
@@ -31,8 +41,9 @@ class AnswerTable(Struct, frozen=True):
 
 
 class CommandAnswer(Struct, frozen=True):
-    """What a command found: of what (`subject`), the `result` in one sentence, what stands
-    `beside` it, a table, notes, and what to do `next` (a label and a command each)."""
+    """What a command found: of what (`subject`), what must be known before all else (`notices`),
+    the `result` in one sentence, what stands `beside` it, a table, notes, and what to do `next` (a
+    label and a command each)."""
 
     subject: str
     result: str
@@ -41,15 +52,15 @@ class CommandAnswer(Struct, frozen=True):
     table: AnswerTable | None = None
     notes: tuple[str, ...] = ()
     next: tuple[tuple[str, str], ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def lines(self) -> int:
         """Lines that it takes on a screen of 80 columns; commands are never broken."""
         table = 0 if self.table is None else 1 + len(self.table.rows) + bool(self.table.rest)
-        told = sum(_folded(each, COLUMNS - INDENT) for each in (self.result, *self.beside)) + sum(
-            _folded(each, COLUMNS) for each in self.notes
-        )
-        return 1 + told + table + len(self.next)
+        told = sum(_folded(each, COLUMNS - INDENT) for each in (self.result, *self.beside))
+        whole = sum(_folded(each, COLUMNS) for each in (self.subject, *self.notices, *self.notes))
+        return told + whole + table + len(self.next)
 
     def fitted(self) -> "CommandAnswer":
         """The same with as many of its notes as there is room for; the longest go first, the last

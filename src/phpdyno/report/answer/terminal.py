@@ -6,12 +6,14 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from phpdyno.report.answer.shape import AnswerTable, CommandAnswer, Standing
+from phpdyno.report.answer.shape import COLUMNS, AnswerTable, CommandAnswer, Standing
 from phpdyno.report.terminal_parts import inert
-from phpdyno.report.words import visible
+from phpdyno.report.words import shortened, visible
 
 STYLES: dict[Standing, str] = {"good": "green", "none": "cyan", "bad": "red", "open": "yellow", "invalid": "magenta"}
 LABEL = "RESULT"
+LEAST_NAME = 20
+"""Columns of a name, its middle left out, that are left to it in any case."""
 
 
 def answer_screen(answer: CommandAnswer) -> Group:
@@ -21,6 +23,7 @@ def answer_screen(answer: CommandAnswer) -> Group:
 
 def _parts(answer: CommandAnswer) -> Iterator[Text | Table]:
     yield Text(visible(answer.subject), style="bold", overflow="fold")
+    yield from (inert(notice, "bold yellow") for notice in answer.notices)
     head = Text(LABEL, style="bold")
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
@@ -44,9 +47,11 @@ def command_lines(answer: CommandAnswer) -> tuple[str, ...]:
 
 def _table(table: AnswerTable) -> Table:
     drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for number, head in enumerate(table.heads):
-        drawn.add_column(head, no_wrap=number > 0, overflow="fold")
+    for head in table.heads:
+        drawn.add_column(head, no_wrap=True)
+    others = [max(map(len, cells)) for cells in list(zip(table.heads, *(row.cells for row in table.rows), strict=True))[1:]]
+    room = max(LEAST_NAME, COLUMNS - sum(others) - 2 * len(others))
     for row in table.rows:
-        first, *others = row.cells
-        drawn.add_row(inert(first), *(inert(each, STYLES[row.standing]) for each in others))
+        first, *cells = row.cells
+        drawn.add_row(inert(shortened(first, room)), *(inert(each, STYLES[row.standing]) for each in cells))
     return drawn

@@ -55,3 +55,12 @@ def test_a_run_that_was_cut_short_says_so_and_how_to_go_on() -> None:
 )
 def test_a_verdict_in_words(kind: VerdictKind, relevance: Relevance, words: str) -> None:
     assert verdict_words(structs.replace(VIEW.rows[0], kind=kind, relevance=relevance, margin=0.01)) == words
+
+
+def test_the_noise_check_is_of_the_same_metric() -> None:
+    row = next(row for row in VIEW.rows if row.kind == "improved")
+    aa = structs.replace(row, name="A/A", is_aa=True, metric="throughput", ratio=2.0, low=1.9, high=2.1)
+    broken = structs.replace(aa, metric="cpu", kind="invalid")
+    own = structs.replace(aa, metric="cpu", ratio=1.01, low=0.99, high=1.03)
+    notes = compare_answer(structs.replace(VIEW, rows=(aa, broken, own, row)), RUN).notes
+    assert "Noise check: the control against itself −1.0 % (−2.9 to +1.0): fine" in notes

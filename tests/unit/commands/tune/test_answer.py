@@ -114,3 +114,42 @@ def test_where_nothing_could_be_measured_nothing_is_judged() -> None:
     found = Found(changes=FOUND.changes, screening=Screening(4, 2, 5, 4, 0.03, effects=effects))
     answer = tune_answer(record(found), RUN)
     assert (answer.result, answer.standing) == ("nothing is decided: no change could be measured in this budget (give more)", "open")
+
+
+def test_what_was_taken_back_says_why_and_offers_nothing() -> None:
+    fault = confirmed(decision="not adopted", reason="it answers differently now and then")
+    answer = tune_answer(record(Found(confirmations=(fault,))), RUN)
+    assert answer.result == (
+        "no change is adopted: the best one brought 6.8 % less CPU per request (95 % CI 5.8 to 7.7 %) (it answers differently now and then)"
+    )
+    assert answer.standing == "bad"
+
+
+def test_what_is_adopted_by_throughput_is_told_beside_and_the_best_of_them() -> None:
+    one = confirmed("web.workers=2", settings={"web.workers": "2"}, goal="throughput", ratio=TunedRatio(1.05, 1.02, 1.08, 9), aa=None)
+    both = confirmed(
+        "web.workers=2 + pool.pm=static",
+        settings={"web.workers": "2", "pool.pm": "static"},
+        goal="throughput",
+        ratio=TunedRatio(1.12, 1.08, 1.16, 9),
+        aa=None,
+    )
+    found = structs.replace(FOUND, loaded=(one, both), settings={**FOUND.settings, **both.settings})
+    words = "web.workers=2 + pool.pm=static: 12.0 % more requests per second (95 % CI 8.0 to 16.0 %)"
+    assert tune_answer(record(found), RUN).beside[-1] == words
+    alone = tune_answer(record(Found(loaded=(one, both), settings=both.settings)), RUN)
+    assert alone.result == "12.0 % more requests per second (95 % CI 8.0 to 16.0 %)"
+    assert alone.beside == ("web.workers=2 + pool.pm=static",)
+
+
+def test_many_kept_changes_fit_on_the_screen_and_unmeasured_ones_have_no_bound() -> None:
+    effects = (
+        *(ChangeEffect(f"ini.kept{each}=1", "helps", TunedRatio(1.03, 1.01, 1.05)) for each in range(12)),
+        ChangeEffect("ini.open=1", "unknown", None),
+    )
+    parts = tuple(PartFound(f"ini.kept{each}=1", {}, TunedRatio(1.02, 1.01, 1.03, 5), kept=True, reason="") for each in range(12))
+    found = structs.replace(FOUND, screening=Screening(15, 4, 5, 4, 0.015, effects=effects), parts=parts, loaded=())
+    answer = tune_answer(record(found), RUN).fitted()
+    assert answer.lines <= MOST_LINES
+    assert answer.table is not None
+    assert answer.table.rest.endswith("more: keep; 1 other, not decided: drop")

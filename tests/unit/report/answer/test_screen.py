@@ -36,3 +36,27 @@ def test_a_command_is_never_broken_and_what_comes_from_outside_is_inert() -> Non
     assert shown[-2:] == [f"Apply: {command}", "Undo:  x"]
     assert "\x1b" not in "".join(shown)
     assert "[bold]none[/bold]" in shown[1]
+
+
+def test_a_long_name_takes_one_line_with_its_middle_left_out() -> None:
+    name = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M;pool.pm.max_children=16"
+    table = table_of(
+        ("TREATMENT", "CPU PER REQUEST", "VERDICT"),
+        [TableLine((name, "−1.0 % (−2.0 to 0.0)", "better, whether by 1 % is open"))] * 3,
+        9,
+        "x",
+    )
+    answer = CommandAnswer("app", "3 treatments", "none").with_table(table)
+    shown = drawn(answer)
+    assert len(shown) == answer.lines
+    assert max(map(len, shown)) <= 80
+    assert shown[-1].startswith("ini.")
+    assert "…" in shown[-1]
+
+
+def test_what_must_be_known_first_stands_first_and_is_never_dropped() -> None:
+    notices = ("measured without a bottle (" + "why " * 40 + ")", "lets through: 127.0.0.1:1", "the project is /srv/shop: x")
+    shown = drawn(CommandAnswer("app", "result", "none", notes=(*[LONG * 2] * 9, "Scope: here."), notices=notices))
+    assert shown[1].startswith("measured without a bottle")
+    assert all(any(line.startswith(each[:20]) for line in shown) for each in notices)
+    assert len(shown) <= MOST_LINES

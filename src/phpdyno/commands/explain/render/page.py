@@ -12,6 +12,7 @@ from phpdyno.commands.explain.render.figures import parts_of
 from phpdyno.commands.explain.render.flame import flame
 from phpdyno.journal.explained import ExplainRecord
 from phpdyno.model.inside.explained import Explained
+from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.frame import render_frame
 from phpdyno.report.plots import Figure
 from phpdyno.report.view_parts import ExplainedRow
@@ -50,7 +51,7 @@ class ExplainPage(Struct, frozen=True):
     outcome_detail: str = ""
 
 
-def render_explained(record: ExplainRecord, run: str) -> str:
+def render_explained(record: ExplainRecord, run: str, answer: CommandAnswer | None = None) -> str:
     """The whole page as text. About 5 MB, nearly all of it plotly.js."""
     found = record.found
     view = ExplainPage(words.title_of(found), run, record.started, record.took_s, record.phpdyno, shlex.join(("phpdyno", *record.argv)))
@@ -61,6 +62,7 @@ def render_explained(record: ExplainRecord, run: str) -> str:
         packages=[TEMPLATES],
         filters=FILTERS,
         warnings=found.warnings,
+        answer=answer,
         view=view,
         **inside(looked),
     )
