@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from phpdyno.commands.tune.words import BETTER
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue.host import PAGES
@@ -35,8 +37,7 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
         notices=first_of(record.warnings),
         next=_next(record, run),
     )
-    table = _table(found, asked.goal, MOST_LINES - answer.lines - 2, record.host.hugepage_kib) if record.outcome == "finished" else None
-    return answer.with_table(table)
+    return answer.with_table(_table(answer, found, asked.goal, record.host.hugepage_kib)) if record.outcome == "finished" else answer
 
 
 def _proved(found: Found) -> Confirmed | None:
@@ -119,14 +120,17 @@ def _beside(proved: Confirmed | None) -> tuple[str, ...]:
     return (" · ".join(parts),)
 
 
-def _table(found: Found, goal: Goal, room: int, huge_kib: int) -> AnswerTable | None:
+def _table(answer: CommandAnswer, found: Found, goal: Goal, huge_kib: int) -> AnswerTable | None:
     """The changes with what each brings and what became of it: those that stay, then the others
-    as far as there is room."""
+    as far as `answer` has room. Notes, but for the last, make room for those that stay."""
     effects = {each.name: each for each in (found.screening.effects if found.screening else ())}
     parts = {each.name: each for each in found.parts}
     kept = sorted(
         (name for name, part in parts.items() if part.kept), key=lambda name: -_gain(effects.get(name), parts[name])
     ) or _whole_of(found)
+    room = _room(answer)
+    if len(kept) > room:
+        room = min(len(kept), _room(structs.replace(answer, notes=answer.notes[-1:])))
     names = {name: short_name(name, found.settings, huge_kib) for name in (*kept, *effects)}
     others = [each for each in effects.values() if each.name not in kept]
     of_kept = len(kept) if len(kept) <= room else max(1, room - 1)
@@ -138,6 +142,11 @@ def _table(found: Found, goal: Goal, room: int, huge_kib: int) -> AnswerTable | 
     rest = [f"{len(kept) - of_kept} more: {KEEP}"] if of_kept < len(kept) else []
     rest += [_of_others(others[of_others:], goal)] if of_others < len(others) else []
     return AnswerTable(("CHANGE", HEADS[goal], "DECISION"), tuple(rows), "; ".join(rest))
+
+
+def _room(answer: CommandAnswer) -> int:
+    """Rows that a table may have beside what is told, with its heads and its last line."""
+    return MOST_LINES - answer.lines - 2
 
 
 def _of_others(left: Sequence[ChangeEffect], goal: Goal) -> str:
@@ -174,7 +183,7 @@ def short_name(change: str, settings: Mapping[str, str], huge_kib: int) -> str:
     if name != PAGES:
         return change.removeprefix("ini.")
     pages = settings.get(name, value)
-    return f"{name.removeprefix('os.')}={pages} (reserves {int(pages) * huge_kib // 1024} MiB)"
+    return f"{name.removeprefix('os.')}={pages} (takes {int(pages) * huge_kib // 1024} MiB)"
 
 
 def _not_tested(found: Found) -> tuple[str, ...]:

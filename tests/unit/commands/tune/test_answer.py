@@ -100,7 +100,7 @@ def test_reserved_pages_have_one_number_and_their_price() -> None:
     )
     answer = tune_answer(record(found), RUN)
     assert answer.table is not None
-    assert answer.table.rows[0].cells[0] == "vm.nr_hugepages=98 (reserves 196 MiB)"
+    assert answer.table.rows[0].cells[0] == "vm.nr_hugepages=98 (takes 196 MiB)"
 
 
 def test_what_was_taken_apart_is_not_called_adopted_on_the_page() -> None:
@@ -153,3 +153,17 @@ def test_many_kept_changes_fit_on_the_screen_and_unmeasured_ones_have_no_bound()
     assert answer.lines <= MOST_LINES
     assert answer.table is not None
     assert answer.table.rest.endswith("more: keep; 1 other, not decided: drop")
+
+
+def test_notes_make_room_for_the_changes_that_stay() -> None:
+    names = [f"ini.kept{each}=1" for each in range(4)]
+    effects = tuple(ChangeEffect(name, "helps", TunedRatio(1.03, 1.01, 1.05)) for name in (*names, "ini.other=1"))
+    parts = tuple(PartFound(name, {}, TunedRatio(1.02, 1.01, 1.03, 5), kept=True, reason="") for name in names)
+    found = structs.replace(FOUND, screening=Screening(5, 4, 5, 4, 0.015, effects=effects), parts=parts)
+    answer = tune_answer(record(found), RUN)
+    fitted = answer.fitted()
+    assert len(answer.notes) > len(fitted.notes), "all fits: this shows nothing"
+    assert fitted.lines <= MOST_LINES
+    assert fitted.table is not None
+    assert [row.cells[0] for row in fitted.table.rows] == [name.removeprefix("ini.") for name in names]
+    assert fitted.notes[-1].startswith("Noise check")
