@@ -65,7 +65,7 @@ wheel: setup
 	@sh scripts/wheel.sh dist
 
 deb: wheel
-	@sh scripts/deb.sh dist/phpdyno-*.whl dist
+	@sh scripts/deb.sh "$$(ls -t dist/phpdyno-*.whl | head -n 1)" dist
 
 bench: setup
 	$(PYTHON) -m tools.bench

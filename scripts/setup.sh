@@ -35,9 +35,11 @@ fi
 have apt-get && have dpkg-query ||
     die "$os_name has no apt-get, which installs the servers here; install php-fpm, nginx and MariaDB by its own means and phpdyno's wheel (docs/how-to/install.md)"
 # Python comes with the distribution; no package of it brings a newer one.
-if have python3 && ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-    die "$os_name has $(python3 -V 2>&1), and phpdyno needs 3.11 or newer; Debian 12 and 13 and Ubuntu 24.04 have one"
-fi
+want_python() {
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        die "$os_name has $(python3 -V 2>&1), and phpdyno needs 3.11 or newer; Debian 12 and 13 and Ubuntu 24.04 have one"
+}
+if have python3; then want_python; fi
 case "$os_id:$os_version" in
     debian:12|debian:13|debian:) ;;
     *) say "hint: $os_name was not tried; Debian 12 and 13 were (docs/reference/platforms.md)" ;;
@@ -197,11 +199,11 @@ case "$os_id:$os_version" in
 esac
 
 if [ -n "$missing" ]; then
-    have apt-get || die "these Debian packages are missing and there is no apt-get here: $missing"
     become_root || die "packages are missing; install them, starting no service, with:  sudo sh scripts/setup.sh --packages-only $missing"
     say "installing $missing (no service is started)"
     $as_root sh scripts/setup.sh --packages-only $missing || die "apt-get could not install: $missing"
     updated=yes
+    want_python # it may have come with the packages
     rust_is_new_enough ||
         die "Rust $rust_needed is needed, $(command -v cargo || echo cargo) is $(rust_here); $rust_from"
 fi

@@ -14,12 +14,13 @@ EXIT_INTERRUPTED = 130
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Entry point of `phpdyno`. Exit codes: 0 fine, 1 failure, 2 usage, 3 and 4 as asked for, 130
+    """Entry point of `phpdyno`. Exit codes: 0 fine, 1 failure, 2 usage, 3 to 5 as asked for, 130
     interrupted."""
+    arguments = sys.argv[1:] if argv is None else argv
     # The servers' account has to read what we write for it, whatever the user's own umask is.
     os.umask(0o022)
     try:
-        require_linux(proc="doctor" not in (sys.argv[1:] if argv is None else argv)[:1])
+        require_linux(proc=next((each for each in arguments if not each.startswith("-")), "") != "doctor")
     except DynoError as error:
         sys.exit(_told(error, error.exit_code))
     own_namespaces()
@@ -28,7 +29,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
         open_outputs()
         from phpdyno.cli.app import run  # noqa: PLC0415 (an interrupt while libraries load must end as quietly as any other)
 
-        code = run(sys.argv[1:] if argv is None else argv)
+        code = run(arguments)
     except KeyboardInterrupt as interrupt:
         go_on = f"go on with: phpdyno {interrupt.command} --resume {interrupt.run}" if isinstance(interrupt, Interrupted) else ""
         code = _told(DynoError("interrupted", next_step=go_on), EXIT_INTERRUPTED)
