@@ -1,23 +1,17 @@
 """The measuring loop of one panel: waves of live instance sets, a block on each, one observation
 per treatment and block."""
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import NoReturn
 
-from msgspec.structs import replace
-
-from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.loaded_answers import LoadedAnswers
 from phpdyno.experiment.common.samples import save_samples
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance, RequestFailed, Stage
-from phpdyno.experiment.common.threads import nginx_workers_for, threads_for
 from phpdyno.experiment.comparison.block import (
     BlockReading,
     estimate_pairs,
@@ -27,27 +21,23 @@ from phpdyno.experiment.comparison.block import (
     measure_block,
     observe,
 )
-from phpdyno.experiment.comparison.budget import Demand, enough_s, least_s, most_requests
-from phpdyno.experiment.comparison.calibration import MOST_ALIVE, Calibration, Calibrator
+from phpdyno.experiment.comparison.calibration import MOST_ALIVE
 from phpdyno.experiment.comparison.findings import Findings
 from phpdyno.experiment.comparison.in_app_proof import InAppProof
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.more_answers import LEAST_S, MoreAnswers
-from phpdyno.experiment.comparison.planning import PanelGoal, carries_over, carry_over_pairs, carry_over_s, fixed_plan, make_plan
-from phpdyno.experiment.comparison.room import RoomBesidePhp
+from phpdyno.experiment.comparison.panel_plan import PanelPlanner
+from phpdyno.experiment.comparison.planning import carries_over, carry_over_pairs, carry_over_s
 from phpdyno.experiment.comparison.schedule import draw_order, schedule_block
 from phpdyno.experiment.comparison.state import DROPPED
 from phpdyno.journal.records import BlockBegun, BlockDone, Calibrated, CarriedOver
 from phpdyno.model.arm import AA, Arm
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import UNIT, Panel
+from phpdyno.model.plan import Panel
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.stats.comparison.judge import decided
-from phpdyno.stats.comparison.sequence import least_blocks
 
-DEFAULT_MARGIN = 0.01
-"""Blocks are planned for this effect where the margin is 0 (an A/A that is to run to its end)."""
 RECENT_BLOCKS = 3
 """The median of so many is the forecast of the next."""
 CARRY_OVER_SEED = 2_000_003
@@ -83,17 +73,11 @@ class PanelRunner:
         self._in_app = InAppProof(log, findings)
         self._recent_s: list[float] = []
         self._at_once = MOST_ALIVE
-        self.found: Calibration | None = None
-        self._demand: Demand | None = None
+        self.planner = PanelPlanner(panel, log, self._starter, shared, bench)
 
     def open_treatments(self) -> list[str]:
         """Names of its treatments without a verdict."""
-        return [arm.name for arm in self.panel.treatments if arm.name not in self.log.state.verdicts]
-
-    @property
-    def share(self) -> float:
-        """Its part of the budget: that of its open treatments among all open ones."""
-        return len(self.open_treatments()) / max(1, len(self.log.state.open_treatments()))
+        return self.log.state.open_treatments(self.panel)
 
     @property
     def turn(self) -> int:
@@ -101,18 +85,13 @@ class PanelRunner:
         names = {arm.name for arm in self.panel.treatments}
         return len({seen.block for seen in self.log.state.observations if seen.treatment in names})
 
-    @property
-    def calibrated(self) -> Calibrated | None:
-        """Its plan, once there is one."""
-        return self.log.state.calibrated.get(self.panel.metric)
-
     def calibrate(self) -> None:
         """Start one instance set, and measure what the plan of the blocks rests on; once, and only
         while something is open. Raises BudgetTooSmall where that of two instance sets says that
         nothing can be decided."""
-        if self.calibrated or self.log.plan.fixed or not self.open_treatments():
+        if self.planner.calibrated or self.log.plan.fixed or not self.open_treatments():
             return
-        while self.found is None and self.open_treatments():
+        while self.planner.found is None and self.open_treatments():
             self.log.phase("starting the control and the treatments")
             began = time.monotonic()
             with self._live_sets(1) as (instances,), self._chances():
@@ -121,43 +100,8 @@ class PanelRunner:
                 # One that a chance failure kept out comes along next time: the plan needs to know
                 # what its requests take.
                 if instance_set.treatments and set(instance_set.treatments) == set(self.open_treatments()):
-                    self.found = self._calibrate(instance_set, up_s)
+                    self.planner.calibrate(instance_set, up_s)
                     self._in_app.prove(instance_set)
-
-    def _calibrate(self, instance_set: InstanceSet, up_s: float) -> Calibration | None:
-        """None where it does not fit by a first look at what starts and requests take: another
-        instance set has the last word."""
-        plan, arms = self.log.plan, len(instance_set.driven_instances)
-        first = self._demand is None
-        demand = Demand(
-            metric=self.panel.metric,
-            concurrency=self.panel.concurrency,
-            alpha=plan.alpha,
-            control=self.panel.control.name,
-            request_wall_ns={name: instance_set.warm[name].request_wall_ns for name in instance_set.driven_instances},
-            up_s=up_s / arms,
-            warm_s=instance_set.took_s / arms,
-            overhead_s=up_s + instance_set.took_s,
-            slot_requests=plan.slot_requests,
-            least_slot_ns=instance_set.control.driver.least_slot_ns,
-        )
-        self._demand = demand = demand if self._demand is None else demand.at_best(self._demand)
-        budget_s, left_s = self.share * plan.budget_s, self.share * self.log.left_s()
-        if least_s(demand, budget_s) > left_s and not plan.trial:
-            if first:
-                # One reading: a start or a request that a busy host held up.
-                return None
-            self._refuse("not even the fewest and shortest blocks fit", demand, self.log.spent_s())
-        blocks, most = demand.aa_blocks(budget_s), most_requests(demand, budget_s, left_s)
-        return Calibrator(
-            starter=self._starter,
-            shared=self._shared,
-            stage=self._bench,
-            budget_s=budget_s,
-            aa_blocks=blocks,
-            up_s=up_s,
-            most_requests=most,
-        ).calibrate(instance_set)
 
     @contextmanager
     def _chances(self) -> Iterator[None]:
@@ -172,74 +116,9 @@ class PanelRunner:
         except ArmFailed as failure:
             self._findings.invalidate(failure.arm, failure.what)
 
-    def _refuse(self, why: str, demand: Demand, spent_s: float) -> NoReturn:
-        enough = enough_s(demand, spent_s=spent_s, share=self.share)
-        raise BudgetTooSmall(f"this budget can decide nothing: {why}", budget_s=self.log.plan.budget_s, enough_s=enough)
-
-    def plan(self) -> None:
-        """Plan the blocks, journal and tell it. Raises BudgetTooSmall where nothing can be decided
-        in what is left."""
-        found, log = self.found, self.log
-        if self.calibrated or not self.open_treatments():
-            return
-        if log.plan.fixed:
-            log.record(fixed_plan(log.plan.fixed, self.panel))
-            return
-        if found is None or self._demand is None:
-            return
-        margin = log.plan.margin_of(self.panel.treatments[0].name)
-        plan = self.forecast(found, margin or DEFAULT_MARGIN, log.left_s(), self.share)
-        least = least_blocks(log.plan.alpha, plan.mixture)
-        if plan.blocks < least and not log.plan.trial:
-            log.note(plan.note)
-            known = replace(self._demand, request_wall_ns=found.request_wall_ns, overhead_s=found.timing.overhead_s)
-            self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", known, log.spent_s() - found.took_s)
-        plan = self._with_room(plan, found)
-        log.record(plan)
-        if not log.plan.trial:
-            log.note(plan.note)
-
-    def _with_room(self, plan: Calibrated, found: Calibration) -> Calibrated:
-        """The plan with more threads of the generator, or processes of nginx, where the calibration
-        saw one of them full and there are cores for more."""
-        slots = [(cost, each.steal_fraction) for each in found.aa for cost in (each.control, each.treated)]
-        room = RoomBesidePhp(self.log.plan, self.log.state.host, None)
-        load = room.load(self.panel.control, slots) if self.panel.metric == "throughput" else None
-        if load is None:
-            return plan
-        more = replace(plan, threads=threads_for([load]), nginx_workers=nginx_workers_for(load))
-        if more.threads > 1:
-            self.log.note(f"the generator's thread was full in the calibration: it drives on {more.threads} from here on")
-        if more.nginx_workers > 1:
-            self.log.note(f"nginx's process was full in the calibration: there are {more.nginx_workers} from here on")
-        return more
-
-    def forecast(self, found: Calibration, effect: float, budget_s: float, share: float = 1.0) -> Calibrated:
-        """The blocks that find `effect` (a fraction) soonest within a budget, of which the panel
-        gets `share`."""
-        plan, panel = self.log.plan, self.panel
-        return make_plan(
-            PanelGoal(
-                metric=panel.metric,
-                effect=math.log1p(effect),
-                alpha=plan.alpha,
-                budget_s=budget_s,
-                concurrency=panel.concurrency,
-                unit=UNIT[plan.transport],
-                share=share,
-            ),
-            slot=found.slot,
-            request_wall_ns=found.request_wall_ns,
-            control=panel.control.name,
-            control_cpu_ns=found.control_cpu_ns,
-            aa=found.aa,
-            timing=found.timing,
-            took_s=found.took_s,
-        )
-
     def fits(self) -> bool:
         """Whether another block is wanted and fits in the budget."""
-        plan, fixed = self.calibrated, self.log.plan.fixed
+        plan, fixed = self.planner.calibrated, self.log.plan.fixed
         if plan is None or self.log.plan.trial or (fixed and self.turn >= fixed.blocks):
             return False
         # What blocks took is the better forecast: treatments get settled, and not all that a block
@@ -264,7 +143,7 @@ class PanelRunner:
     def _instance_sets(self) -> int:
         """How many instance sets to start at once: as planned, and no more than there is time
         for."""
-        plan = self.calibrated
+        plan = self.planner.calibrated
         if plan is None:
             return 1
         return max(1, min(plan.alive, self._at_once, int(self.log.left_s() / (plan.block_s + plan.overhead_s))))
@@ -275,7 +154,7 @@ class PanelRunner:
         self.log.record(BlockBegun(block, tuple(each.arm.name for each in instances[1:] if each.arm.name not in self.log.state.verdicts)))
         self.log.phase(f"block {block + 1}: warming up")
         instance_set = self._starter.bring_up(instances)
-        plan = self.calibrated
+        plan = self.planner.calibrated
         if not instance_set.treatments or plan is None:
             return
         self.log.phase(f"block {block + 1}: measuring")

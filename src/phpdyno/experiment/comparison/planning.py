@@ -10,7 +10,7 @@ from msgspec import Struct
 from phpdyno.experiment.comparison.schedule import opening_requests, stretches_of
 from phpdyno.journal.records import AllanPoint, Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import CARRY_OVER_LENGTHS, REQUESTS_PER_FLIGHT, FixedBlocks, Metric, Panel, Unit
+from phpdyno.model.plan import CARRY_OVER_LENGTHS, REQUESTS_PER_FLIGHT, FixedBlocks, Metric, Panel
 from phpdyno.stats.comparison.allan import allan_deviations, best_length, pair_cost
 from phpdyno.stats.comparison.allocation import Allocation, Shape, allocate
 from phpdyno.stats.comparison.noise import LEAST_AA_BLOCKS, Noise, estimate_noise, telling
@@ -130,7 +130,6 @@ class PanelGoal(Struct, frozen=True):
     alpha: float
     budget_s: float
     concurrency: int = 1
-    unit: Unit = "request"
     share: float = 1.0
 
 

@@ -90,8 +90,8 @@ class Runner:
     def forecast(self, effect: float, budget_s: float) -> Calibrated | None:
         """The blocks of the first panel that find `effect` (a fraction) soonest within a budget;
         None before it is calibrated."""
-        first = self._panels[0]
-        return first.forecast(first.found, effect, budget_s) if first.found else None
+        planner = self._panels[0].planner
+        return planner.forecast(planner.found, effect, budget_s) if planner.found else None
 
     def measure(self) -> None:
         """Calibrate all panels, say what can be decided, then blocks until every treatment has a
@@ -105,7 +105,7 @@ class Runner:
                 self._plan()
                 self._give_room()
                 while going := [panel for panel in self._panels if panel.open_treatments() and panel.fits()]:
-                    min(going, key=lambda panel: panel.spent_s / panel.share).wave()
+                    min(going, key=lambda panel: panel.spent_s / panel.planner.share).wave()
         finally:
             self._note_spent()
         reason = self._why_it_ends()
@@ -118,7 +118,7 @@ class Runner:
         refused = []
         for panel in self._panels:
             try:
-                panel.plan()
+                panel.planner.plan()
             except BudgetTooSmall as refusal:
                 refused.append(refusal)
         if refused:

@@ -106,6 +106,7 @@ class RunState:
         """What the finished blocks of a panel took, starts not included."""
         return sum(self._block_s.get(arm.name, 0.0) for arm in panel.treatments)
 
-    def open_treatments(self) -> list[str]:
-        """Names of the treatments without a verdict, in the plan's order."""
-        return [arm.name for arm in self.plan.treatments if arm.name not in self.verdicts]
+    def open_treatments(self, panel: Panel | None = None) -> list[str]:
+        """Names of the treatments without a verdict, in the plan's order; of one panel where it is
+        given."""
+        return [arm.name for arm in (panel or self.plan).treatments if arm.name not in self.verdicts]

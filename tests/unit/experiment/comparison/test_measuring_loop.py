@@ -20,7 +20,7 @@ from phpdyno.experiment.common import answer_check as gate_file
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.experiment.comparison import block as block_file
-from phpdyno.experiment.comparison import panel as panel_file
+from phpdyno.experiment.comparison import panel_plan as panel_file
 from phpdyno.experiment.comparison import runner as runner_file
 from phpdyno.experiment.comparison.planning import PanelGoal, fixed_plan, make_plan
 from phpdyno.experiment.comparison.runner import Runner
@@ -277,7 +277,7 @@ def test_a_start_that_was_held_up_is_looked_at_again_before_a_budget_is_refused(
     with running(made, tmp_path, SlowStage()) as runner:
         if slow_crews == 1:
             runner.calibrate()
-            assert runner._panels[0].found is not None
+            assert runner._panels[0].planner.found is not None
         else:
             with pytest.raises(BudgetTooSmall, match="not even the fewest and shortest blocks fit"):
                 runner.calibrate()
@@ -315,7 +315,7 @@ def test_of_two_refusals_the_one_that_asks_for_most_speaks(tmp_path: Path) -> No
         def plan() -> None:
             raise BudgetTooSmall("too little", budget_s=1.0, enough_s=enough_s)
 
-        return SimpleNamespace(plan=plan, calibrate=lambda: None, open_treatments=lambda: [])
+        return SimpleNamespace(planner=SimpleNamespace(plan=plan), calibrate=lambda: None, open_treatments=lambda: [])
 
     with running(MADE, tmp_path) as runner:
         runner._panels = [refusing(20), refusing(70), refusing(30)]

@@ -20,7 +20,7 @@ from phpdyno.experiment.comparison.planning import (
 )
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.observation import Observation
-from phpdyno.model.plan import Metric, Panel, Unit
+from phpdyno.model.plan import Metric, Panel
 from tests.support.made_up.journals import AA, CONTROL, cost
 
 MS = 1_000_000
@@ -41,12 +41,11 @@ def planned(
     overhead_s: float = 2.0,
     alive: int = 1,
     margin: float = 0.01,
-    unit: Unit = "request",
     share: float = 1.0,
     blocks: list[Observation] | None = None,
 ) -> Calibrated:
     return make_plan(
-        PanelGoal(metric, math.log1p(margin), 0.05, budget_s, unit=unit, share=share),
+        PanelGoal(metric, math.log1p(margin), 0.05, budget_s, share=share),
         slot=SlotChoice(slot),
         request_wall_ns=walls or {"control": 25 * MS, "A/A": 25 * MS},
         control="control",
