@@ -90,10 +90,10 @@ def measure_block(
                 measure_slot(driven, shared, turn)
         first, second = (measure_slot(driven, shared, pair.sequence) for driven in driven_instances)
         reading = PairReading(pair, first, second) if pair.control_first else PairReading(pair, second, first)
-        if _failed(reading.control, metric):
+        if slot_failed(reading.control, metric):
             failed[control.instance.arm.name] = in_words(reading.control.failures)
             break
-        if _failed(reading.treated, metric):
+        if slot_failed(reading.treated, metric):
             failed[pair.treatment] = in_words(reading.treated.failures)
         else:
             done.append(reading)
@@ -108,7 +108,9 @@ def measure_block(
     return BlockReading(tuple(done), failed, steal, step_s, {name: kib for name, kib in held.items() if kib is not None})
 
 
-def _failed(reading: SlotReading, metric: Metric) -> bool:
+def slot_failed(reading: SlotReading, metric: Metric) -> bool:
+    """Whether a slot ends its arm's part: by one failure where CPU is measured; under load by no
+    valid answer at all, or by requests that were given up."""
     return reading.failures.total() > 0 if metric == "cpu" else reading.valid == 0 or GIVEN_UP in reading.failures
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from phpdyno.drive.driver import in_words
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, measure_slot
+from phpdyno.experiment.comparison.block import slot_failed
 from phpdyno.experiment.comparison.findings import Findings
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.schedule import deal
@@ -50,9 +51,10 @@ class MoreAnswers:
         while self._given(name) < ENOUGH and time.monotonic() < deadline and name not in log.state.verdicts:
             began = time.monotonic()
             turns = (driven, control) if self._findings.may_be_the_controls(name) else (driven,)
-            if not all(self._turn(each, count, generator, block, instance_set) for each in turns):
-                return
+            answered = all(self._turn(each, count, generator, block, instance_set) for each in turns)
             self._starter.take_answers(instance_set, block)
+            if not answered:
+                return
             log.tick()
             took_ns = (time.monotonic() - began) * 1e9 / len(turns)
             count = max(1, math.ceil(count * min(4.0, max(0.25, TURN_NS / took_ns))))
@@ -65,7 +67,7 @@ class MoreAnswers:
         """Whether all requests were answered."""
         weights = [target.weight for target in self._log.plan.workload.targets]
         reading = measure_slot(driven, self._shared, deal(generator, weights, count))
-        if reading.failures and (self._starter.panel.metric == "cpu" or reading.valid == 0):
+        if slot_failed(reading, self._starter.panel.metric):
             name = driven.instance.arm.name
             self._findings.take_failures(block, {name: in_words(reading.failures)}, instance_set.driven_instances)
             return False

@@ -11,10 +11,19 @@ import pytest
 from msgspec import structs
 from numpy.typing import NDArray
 
-from phpdyno.drive.driver import Samples
+from phpdyno.drive.driver import GIVEN_UP, Samples
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, SlotReading
 from phpdyno.experiment.comparison import block as block_module
-from phpdyno.experiment.comparison.block import BlockReading, PairReading, fails_more, is_measurable, lag_fraction, measure_block, observe
+from phpdyno.experiment.comparison.block import (
+    BlockReading,
+    PairReading,
+    fails_more,
+    is_measurable,
+    lag_fraction,
+    measure_block,
+    observe,
+    slot_failed,
+)
 from phpdyno.experiment.comparison.schedule import Pair
 from phpdyno.model.plan import Metric
 from phpdyno.servers.facts.meter import Meter
@@ -197,3 +206,10 @@ def test_a_step_of_the_clock_of_the_day_is_seen(monkeypatch: pytest.MonkeyPatch)
     assert found.clock_step_s == 5.5
     assert found.worker_kib == {block_module.CONTROL: 2048}
     assert found.pairs == ()
+
+
+def test_under_load_a_slot_fails_where_requests_were_given_up_and_not_by_one_wrong_status() -> None:
+    one = slot(valid=9, failed=1)
+    hung = structs.replace(one, failures=Counter({GIVEN_UP: 1}))
+    assert [slot_failed(each, "throughput") for each in (one, hung, slot(valid=0, failed=1), slot())] == [False, True, True, False]
+    assert [slot_failed(each, "cpu") for each in (one, hung, slot())] == [True, True, False]
