@@ -25,14 +25,15 @@ class Examples:
         self._left_out: dict[str, LineExample | None] = {}
 
     def add(self, number: int, hit: Hit, clean: Clean) -> None:
-        """A line that a target is made of."""
+        """Take a line that a target is made of as a possible example."""
         held = self._telling if _SPECIAL.search(clean.path) else self._plain
         if len(held) < MOST and clean.path not in held:
             raw = "" if clean.masked else hit.raw.decode("utf-8", "backslashreplace")
             held[clean.path] = LineExample(number, _cut(raw), clean.path)
 
     def left_out(self, number: int, hit: Hit, reason: str) -> None:
-        """A line that is in no target, of one example a reason; none that may hold a secret."""
+        """Take a line that is in no target as an example of its reason, one a reason; never one
+        that may hold a secret."""
         if reason not in self._left_out and len(self._left_out) < MOST:
             clean = clean_target(split_absolute(hit.target)[1])
             raw = hit.raw.decode("utf-8", "backslashreplace")
@@ -47,7 +48,7 @@ class Examples:
             self.first_unread = UnreadLine(number, _cut(line[: 4 * _MOST_SHOWN].decode("utf-8", "backslashreplace")), lacks)
 
     def chosen(self) -> tuple[LineExample, ...]:
-        """At most five, in the order of their lines, the telling ones among them."""
+        """At most five examples, in the order of their lines, the telling ones among them."""
         telling, plain = list(self._telling.values()), list(self._plain.values())
         left_out = [each for each in self._left_out.values() if each is not None]
         chosen = [*telling[:_TELLING], *plain, *telling[_TELLING:], *left_out][:MOST]

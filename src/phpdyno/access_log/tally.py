@@ -53,7 +53,7 @@ class LogTally:
         return self._out["host"]
 
     def add(self, line: bytes | None) -> None:
-        """One line; None for one that was too long to be read."""
+        """Count one line of the log; None stands for one that was too long to be read."""
         self.lines += 1
         hit = "longer than 128 KiB" if line is None else self._reader.hit(line)
         if isinstance(hit, str):

@@ -53,7 +53,7 @@ def read_distribution(tree: SmallFiles | None = None) -> Distribution:
 
 @functools.cache
 def this_distribution() -> Distribution:
-    """The one that we run on."""
+    """The distribution of this host."""
     return read_distribution()
 
 

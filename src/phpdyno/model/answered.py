@@ -22,11 +22,11 @@ class AnswerCount(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """All answers."""
+        """Number of answers that were compared, in whatever way."""
         return self.exact + self.masked + self.by_length
 
     def plus(self, other: "AnswerCount") -> Self:
-        """Both together; what was first stays so."""
+        """The two counts added up; `first` is that of the earlier one."""
         return type(self)(
             self.exact + other.exact,
             self.masked + other.masked,

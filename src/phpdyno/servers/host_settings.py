@@ -81,7 +81,7 @@ class HostSettings:
 
     @contextmanager
     def taken_back(self) -> Iterator[None]:
-        """While this lasts the host is as it was, for instances that want no setting of it; those
+        """Put the host back as it was for a while, for instances that want no setting of it; those
         that want one have taken theirs. Raises ArmFailed where the kernel then gives less than
         before."""
         names = {name for arm in self._live.values() for name in arm.settings if name in FILES}

@@ -1,4 +1,4 @@
-"""What is decided of a log as a whole, since one line alone could be read in two ways."""
+"""Decides for a log as a whole what one line alone leaves open: it could be read in two ways."""
 
 from typing import Literal
 

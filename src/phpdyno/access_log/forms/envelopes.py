@@ -1,4 +1,4 @@
-"""What others put in front of a line, or around it: syslog, containers, journals."""
+"""Takes away what syslog, containers and journals put in front of a log line, or around it."""
 
 import re
 

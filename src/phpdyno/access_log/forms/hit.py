@@ -1,4 +1,4 @@
-"""What a line of a log tells of, whatever its form."""
+"""A hit is the request that one log line tells of, whatever the form of the log."""
 
 import re
 from typing import Literal
@@ -48,7 +48,8 @@ class Hit(Struct, frozen=True, gc=False):
 
 
 def unescaped(text: bytes) -> bytes:
-    """What nginx and Apache write as `\\x22`, `\\u001f` or `\\"`, as the byte that it was."""
+    """Turn what nginx and Apache escape as `\\x22`, `\\u001f` or `\\"` into the bytes that were
+    sent."""
     if b"\\" not in text:
         return text
     return _ESCAPED.sub(lambda found: bytes([int(found[1] or found[2], 16)]) if found[1] or found[2] else found[3], text)

@@ -1,4 +1,4 @@
-"""What a line with names lacks to be a request."""
+"""Says which field a log line with named fields lacks to be a request."""
 
 from phpdyno.access_log.forms import names
 from phpdyno.access_log.forms.named import NamedLine

@@ -27,7 +27,7 @@ class Census:
         self._schemes: Counter[bool] = Counter()
 
     def add(self, line: bytes) -> None:
-        """One line."""
+        """Count one line of the log."""
         hit = self._reader.hit(line)
         if isinstance(hit, str):
             return

@@ -25,7 +25,7 @@ class ColumnSeen:
         self.ports = 0
 
     def add(self, word: str) -> None:
-        """One line's word in it."""
+        """Count the word that one line has in this column."""
         kind = kind_of(word)
         self.kinds[kind] += 1
         if kind == "address" and len(self.addresses) <= _FEW:

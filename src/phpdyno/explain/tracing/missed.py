@@ -21,8 +21,11 @@ OF_THE_LOADER = "/etc/ld.so."
 
 
 class MissedFiles:
-    """Takes calls in order. `ours` are trees of which what is missing says nothing; `place` is the
-    working directory of a process."""
+    """Counts the files that system calls looked for and did not find.
+
+    `ours` are trees of which what is missing says nothing; `place` is the working directory of a
+    process.
+    """
 
     def __init__(self, ours: Sequence[str], place: Callable[[int], str]) -> None:
         self._ours = tuple(ours)
@@ -30,7 +33,7 @@ class MissedFiles:
         self._found: Counter[str] = Counter()
 
     def take(self, call: Call) -> None:
-        """One call; those that found something are passed over."""
+        """Take the next call; one that found its file is passed over."""
         if call.error not in ABSENT or call.name not in CALLS:
             return
         directory, at = CALLS[call.name]
@@ -41,5 +44,5 @@ class MissedFiles:
             self._found[place] += 1
 
     def missed(self) -> tuple[Missed, ...]:
-        """All of them, most frequent first."""
+        """The files that were not there, most frequent first."""
         return tuple(Missed(path, calls) for path, calls in sorted(self._found.items(), key=lambda each: (-each[1], each[0])))

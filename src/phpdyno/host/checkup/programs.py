@@ -124,8 +124,8 @@ def judge_php(fpms: Sequence[PhpFound], clis: Sequence[PhpFound]) -> list[Check]
 
 
 def _opcache() -> tuple[str, ...]:
-    """Its package, where the distribution's PHP is known to have one: since PHP 8.5 it is a part of
-    PHP."""
+    """The package of opcache, where the distribution's PHP is known to have one: since PHP 8.5 it
+    is a part of PHP."""
     return (php_package("opcache"),) if usual_php() else ()
 
 

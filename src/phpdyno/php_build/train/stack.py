@@ -31,8 +31,9 @@ class TrainingStack(Protocol):
         arm TRAINED, or of the control)."""
 
     def start(self, settings: dict[str, str]) -> None:
-        """Do all that a training of a build that obeys no signals does but its length of the
-        training: start it, warm it up, check its answers, have it end. Raises as `train` does."""
+        """Do all that a training of a build that obeys no signals does but its
+        measured length: start it, warm it up, check its answers, have it end. Raises as `train`
+        does."""
 
     def examine(self, settings: dict[str, str], expected: Expected) -> StackFound:
         """Start it, and look at what it is, loads, maps and answers.

@@ -59,8 +59,8 @@ class Trainer:
         self._beside = beside
 
     def train(self, arm: Arm, training_length: TrainingLength, tell: Tell, *, by_signals: bool) -> Trained:
-        """Drive an arm with one worker: warm it up, have it forget that, drive the length of the
-        training, check the answers again, have it write.
+        """Drive an arm with one worker: warm it up, have it forget that, drive it for the
+        length of the training, check the answers again, have it write.
 
         `by_signals`: it obeys those of profile_signals.c; else it writes when it ends by itself,
         start-up and all. Raises WrongAnswer, ArmFailed.

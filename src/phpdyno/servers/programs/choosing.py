@@ -46,7 +46,7 @@ def named_php(name: str, *, cli: bool = False) -> str:
 
 
 def others_beside(path: str, *, cli: bool = False) -> str:
-    """What a note says where this PHP was taken unasked and others are there: `PHP 8.4 is measured,
+    """A note for where this PHP was taken unasked and others are installed: `PHP 8.4 is measured,
     the newest of 8.4 and 8.3; php=8.3 in a SPEC measures another one`. Empty where it is alone."""
     there = installed_phps(cli=cli)
     mine = next((version for version, each in there.items() if Path(each).resolve() == Path(path).resolve()), "")
