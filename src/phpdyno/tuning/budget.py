@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, structs
 
 from phpdyno.errors import BudgetTooSmall, UsageError
-from phpdyno.model.runs.tune import StageName
+from phpdyno.model.runs.tune import StageName, StageTime
 from phpdyno.stats.comparison.allocation import Allocation, Shape, allocate
 from phpdyno.stats.comparison.judge import margin_log
 from phpdyno.stats.comparison.noise import Noise
@@ -182,6 +182,23 @@ def stage_seconds(budget_s: float, wanted: BudgetRequest) -> dict[StageName, flo
     shares = {name: SHARES[name] for name in STAGES if name not in idle}
     whole = math.fsum(shares.values())
     return {name: SPARE * budget_s * share / whole for name, share in shares.items()}
+
+
+def put_off(times: Sequence[StageTime], stage: StageName, now_s: float) -> tuple[StageTime, ...]:
+    """The stages of a budget where one begins at `now_s`: later than planned, it and those that
+    follow share what is left in proportion; a stage without a time of its own changes nothing."""
+    place = next((number for number, each in enumerate(times) if each.name == stage), None)
+    if place is None:
+        return tuple(times)
+    planned_s, end_s = times[place].until_s - times[place].seconds, times[-1].until_s
+    if now_s <= planned_s:
+        return tuple(times)
+    factor = max(0.0, end_s - now_s) / (end_s - planned_s)
+    later, until_s = [], now_s
+    for each in times[place:]:
+        until_s += factor * each.seconds
+        later.append(structs.replace(each, seconds=factor * each.seconds, until_s=until_s))
+    return (*times[:place], *later)
 
 
 def plan_screen(seconds: float, factors: Sequence[int], costs: Costs, alpha: float) -> ScreenPlan | None:

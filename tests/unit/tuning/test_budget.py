@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.errors import BudgetTooSmall, UsageError
+from phpdyno.model.runs.tune import StageTime
 from phpdyno.stats.comparison.noise import Noise
 from phpdyno.tuning.budget import (
     LEAST_FACTORS,
@@ -14,6 +15,7 @@ from phpdyno.tuning.budget import (
     plan_blocks,
     plan_budget,
     plan_screen,
+    put_off,
     racers,
     screen_block_s,
     stage_seconds,
@@ -50,6 +52,29 @@ def test_no_second_is_spent_twice_and_none_beyond_the_budget() -> None:
         seconds = stage_seconds(QUARTER_S, structs.replace(WANTED, numeric=numeric))
         assert math.fsum(seconds.values()) == pytest.approx(0.95 * QUARTER_S)
         assert ("numeric" in seconds) is numeric
+
+
+TIMES = (StageTime("screen", 40.0, 60.0, 0.01), StageTime("race", 20.0, 80.0, None), StageTime("confirm", 60.0, 140.0, 0.02))
+
+
+@pytest.mark.parametrize("now_s", [0.0, 45.0, 60.0])
+def test_a_stage_that_begins_in_time_keeps_its_own(now_s: float) -> None:
+    assert put_off(TIMES, "race", now_s) == TIMES
+
+
+@pytest.mark.parametrize("now_s", [61.0, 85.0, 139.0])
+def test_a_stage_that_begins_late_shares_what_is_left_with_those_that_follow(now_s: float) -> None:
+    screen, race, confirm = put_off(TIMES, "race", now_s)
+    assert screen == TIMES[0]
+    assert race.until_s == pytest.approx(now_s + race.seconds)
+    assert confirm.until_s == pytest.approx(race.until_s + confirm.seconds)
+    assert confirm.until_s == pytest.approx(140.0)
+    assert confirm.seconds / race.seconds == pytest.approx(3.0)
+
+
+def test_after_the_end_no_stage_has_time_and_none_is_negative() -> None:
+    assert [each.seconds for each in put_off(TIMES, "race", 150.0)] == [40.0, 0.0, 0.0]
+    assert put_off(TIMES, "numeric", 150.0) == TIMES
 
 
 def test_a_longer_budget_decides_less_and_less() -> None:

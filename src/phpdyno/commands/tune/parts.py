@@ -50,15 +50,15 @@ class TuneClock:
 
 
 class Parts:
-    """Measures plans on one search state. What the control answers is learnt once for all of
+    """Measures plans in one environment. What the control answers is learnt once for all of
     them."""
 
     def __init__(
-        self, run: Path, search_state: Environment, answer_check: AnswerCheck, *, argv: Sequence[str], clock: TuneClock, progress: Progress
+        self, run: Path, environment: Environment, answer_check: AnswerCheck, *, argv: Sequence[str], clock: TuneClock, progress: Progress
     ) -> None:
         self.taken: list[TunePart] = []
         self._run = run
-        self._search_state = search_state
+        self._environment = environment
         self._answer_check = answer_check
         self._argv = tuple(argv)
         self._clock = clock
@@ -89,12 +89,12 @@ class Parts:
     def look_before(self, arm: Arm, workload: Workload) -> ReachedFor | None:
         """What an arm reaches for, told to the onlooker; None where nobody looks. Never a
         failure."""
-        return look_before(self._search_state.stage, arm, workload, progress=self._progress)
+        return look_before(self._environment.stage, arm, workload, progress=self._progress)
 
     def loaded_scripts(self, arm: Arm, plan: Plan) -> tuple[str, ...]:
         """Scripts of the app that an arm has cached once every target was asked for, relative to
         the app's root. Raises DynoError."""
-        stage = self._search_state.stage
+        stage = self._environment.stage
         self._progress.phase("looking which scripts the app loads")
         instances = stage.start([arm])
         try:
@@ -121,7 +121,7 @@ class Parts:
         return RunState(plan)
 
     def _go_on(self, state: RunState, name: str) -> None:
-        place, search_state = self._run / name, self._search_state
+        place, environment = self._run / name, self._environment
         dropped = drop_cut_off_line(place / FILE)
         start = time.monotonic()
         with (
@@ -130,10 +130,10 @@ class Parts:
         ):
             if state.host is not None:
                 journal.append(Incident(state.next_block, "", "resumed", "an unfinished last line was dropped" if dropped else "whole"))
-            journal.append(search_state.preflight)
+            journal.append(environment.preflight)
             progress = PartProgress(self._progress, name, self._clock)
             Runner(
-                state, search_state.stage, search_state.meters, journal, run=place, progress=progress, answer_check=self._answer_check
+                state, environment.stage, environment.meters, journal, run=place, progress=progress, answer_check=self._answer_check
             ).measure()
         broken = [each for each in state.plan.treatments if each.name not in state.verdicts]
         if broken:

@@ -96,7 +96,7 @@ def laboratory(
         app = prepare_commits(definition, app, subject.controls, supervisor, progress.phase).get(CONTROL, app)
         clock = TuneClock(asked.budget_s, before_s)
         progress.phase("starting")
-        search_state = open_environment(
+        environment = open_environment(
             stack,
             app,
             supervisor,
@@ -105,9 +105,9 @@ def laboratory(
             workers=asked.loaded_concurrency,
             max_steal=MAX_STEAL,
         )
-        tell_first(search_state.preflight.warnings, progress)
+        tell_first(environment.preflight.warnings, progress)
         described = TunedApp(app.name, app.version, workload_for(asked.workload, app.workload), app.original)
-        parts = Parts(run, search_state, AnswerCheck(described.workload), argv=argv, clock=clock, progress=progress)
+        parts = Parts(run, environment, AnswerCheck(described.workload), argv=argv, clock=clock, progress=progress)
         memory_kib = memory_kib or SmallFiles().kib("/proc/meminfo", "MemAvailable") or 0
-        with on_cores(search_state.stage.cores.helpers):
-            yield TuneMeasurer(asked, described, subject.maker, parts, clock, memory_kib=memory_kib), search_state.preflight
+        with on_cores(environment.stage.cores.helpers):
+            yield TuneMeasurer(asked, described, subject.maker, parts, clock, memory_kib=memory_kib), environment.preflight

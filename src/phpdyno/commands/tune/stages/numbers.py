@@ -33,9 +33,9 @@ def numbers_for(search_state: SearchState, wanted: Sequence[str]) -> tuple[Numbe
 
 def with_numbers(search: TuneSearch, search_state: SearchState, winner: Winner, numbers: Sequence[Number]) -> Winner:
     """The winner with the best numbers as one part more, where they look better than without."""
-    time, entry = search.time_of("numeric"), winner.entry
+    entry = winner.entry
     at_work = [each for each in numbers if entry is not None and _works(CATALOGUE[each.name], search_state, entry)]
-    if entry is None or not at_work or not time.seconds:
+    if entry is None or not at_work or not search.time_of("numeric").seconds:
         return winner
     told, sigma = _tell(search, search_state, winner, entry, at_work)
     best = numeric.best(told, sigma)
@@ -55,7 +55,7 @@ def _tell(
     search: TuneSearch, search_state: SearchState, winner: Winner, entry: Entry, numbers: Sequence[Number]
 ) -> tuple[list[NumericTrial], float]:
     """What was measured, and the standard deviation of one block of it."""
-    measurer, time = search.measurer, search.time_of("numeric")
+    measurer, time = search.measurer, search.begin("numeric", f"{STAGE}-1-1")
     base = measurer.control(measurer.metric, entry.settings)
     shape = measurer.blocks(search_state.known, time.seconds, SIDE_BY_SIDE)
     sigma = search_state.known.noise.of_block(shape.pairs)

@@ -44,7 +44,7 @@ class ProofStage:
         """The settings that are adopted of a winner; none when it does not hold."""
         if winner.entry is None:
             return {}
-        confirmed, _ = self._confirm(CONFIRM, winner.entry, self._search.time_of("confirm"))
+        confirmed, _ = self._confirm(CONFIRM, winner.entry, self._search.begin("confirm", f"{CONFIRM}-1"))
         if confirmed.decision != "adopted":
             return {}
         rest, fault = self._ablate(winner.factors, winner.entry)
@@ -53,17 +53,15 @@ class ProofStage:
     def _settle(self, factors: Sequence[Factor], winner: Entry, rest: Entry) -> dict[str, str]:
         """What is adopted of a confirmed winner, seen once more on fresh instances: what is left of
         it, or the whole."""
+        time = self._search.begin("again", f"{AGAIN}-1")
         steps = ladder_steps(factors, rest, self._search.found.parts)
         arms = 3 + len(steps)
-        if (
-            arms > self._measurer.most_arms
-            or self._measurer.blocks(self._known, self._search.time_of("again").seconds, arms).decidable is None
-        ):
+        if arms > self._measurer.most_arms or self._measurer.blocks(self._known, time.seconds, arms).decidable is None:
             steps = ()
         if rest == winner and not steps:
             return winner.settings
         whole = None if rest == winner else winner
-        again, faults = self._confirm(AGAIN, rest, self._search.time_of("again"), whole=whole, steps=steps)
+        again, faults = self._confirm(AGAIN, rest, time, whole=whole, steps=steps)
         if again.decision == "adopted":
             return rest.settings
         if fault := faults.get(winner.name):
@@ -128,7 +126,7 @@ class ProofStage:
         Where memory does not hold the winner without each part at once, that is done in groups one
         after the other, each beside the winner.
         """
-        measurer, time = self._measurer, self._search.time_of("ablate")
+        measurer = self._measurer
         places = [number for number, level in enumerate(winner.levels) if level]
         lacking = dict(zip(places, without_each(factors, winner), strict=False))
         if not lacking:
@@ -136,6 +134,8 @@ class ProofStage:
         shown = {each.name for each in screening.effects if each.standing == "helps"} if (screening := self._search.found.screening) else {}
         helped = {place for place, each in changes_at(factors, winner.levels).items() if each.name in shown}
         groups = in_groups(list(lacking), measurer.most_arms - 1)
+        stages = [ABLATE] if len(groups) == 1 else [f"{ABLATE}-group-{number}" for number, _ in enumerate(groups, 1)]
+        time = self._search.begin("ablate", f"{stages[0]}-1")
         seconds, alpha = time.seconds / len(groups), measurer.alpha / len(lacking)
         shape = measurer.blocks(self._known, seconds, len(groups[0]) + 1, alpha=alpha, contrast=True)
 
@@ -144,8 +144,7 @@ class ProofStage:
 
         first = Batch(least_blocks(alpha, shape.mixture), shape.pairs)
         trials: list[Trial] = []
-        for number, group in enumerate(groups, 1):
-            stage = ABLATE if len(groups) == 1 else f"{ABLATE}-group-{number}"
+        for number, (stage, group) in enumerate(zip(stages, groups, strict=True), 1):
             until_s = time.until_s - (len(groups) - number) * seconds
             beside = {place: lacking[place] for place in group}
             seen, fault = self._lacking(stage, winner, beside, parts_of, first=first, until_s=until_s)

@@ -29,7 +29,7 @@ from phpdyno.stats.comparison.noise import Noise
 from phpdyno.stats.screening.effects import Screened
 from phpdyno.stats.screening.racing import RacingArm as Running
 from phpdyno.stats.screening.racing import Standing, least_race_blocks, pair_alpha, race
-from phpdyno.tuning.budget import LEAST_PAIRS, BudgetRequest, ScreenPlan, plan_budget, racers
+from phpdyno.tuning.budget import LEAST_PAIRS, BudgetRequest, ScreenPlan, plan_budget, put_off, racers
 from phpdyno.tuning.factors import Candidate, Entry, Factor, candidates_of, factors_of, narrowed
 from phpdyno.tuning.goals import breaches
 from phpdyno.tuning.outcome import race_found
@@ -245,6 +245,16 @@ class TuneSearch:
         held = [each for each in self.found.times if each.name == stage]
         return held[0] if held else StageTime(stage, 0.0, 0.0, None)
 
+    def begin(self, stage: StageName, part: str) -> StageTime:
+        """When a stage that begins now with `part` is to end.
+
+        What came before may have taken longer than planned: then no later stage goes without time.
+        One that was begun in an earlier session keeps its end.
+        """
+        if not self.measurer.parts.begun(part):
+            self.take(times=put_off(self.found.times, stage, self.measurer.clock.spent_s()))
+        return self.time_of(stage)
+
     def refuse(self, reasons: Mapping[str, str]) -> None:
         """Say of changes why they take no part any more."""
         changes = [structs.replace(each, refused=reasons.get(each.name, each.refused)) for each in self.found.changes]
@@ -266,7 +276,7 @@ class TuneSearch:
     def race(self, search_state: SearchState, screened: Screened | None) -> Winner:
         """The most promising combinations against each other and the control; once more without
         what all of them were refused for."""
-        measurer, time = self.measurer, self.time_of("race")
+        measurer, time = self.measurer, self.begin("race", f"{RACE}-1")
         most = racers(time.seconds, measurer.costs(search_state.known), effect=measurer.effect, alpha=measurer.alpha)
         every = race_entries(search_state.factors, screened, margin=measurer.margin) if screened else ()
         if not every:
