@@ -4,23 +4,18 @@ they end the run."""
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import structs
-
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import RequestFailed
+from phpdyno.experiment.comparison.judging.evidence import TreatmentEvidence
 from phpdyno.experiment.comparison.logbook import Logbook
-from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.state import FAILED
 from phpdyno.journal.records import Concluded
-from phpdyno.knobs.busy_loop import hidden_by_a_busy_loop, hidden_words
-from phpdyno.knobs.judge import risks_of
 from phpdyno.model.answered import AnswerCount
 from phpdyno.model.arm import Arm
 from phpdyno.model.verdict import Verdict
 from phpdyno.servers.database.mariadb import Database
-from phpdyno.stats.comparison.conclusion import conclude
-from phpdyno.stats.comparison.wrong_answers import blame, held_to_answers, wrong_words
+from phpdyno.stats.comparison.wrong_answers import wrong_words
 
 DATABASE_END_S = 1.0
 
@@ -73,52 +68,37 @@ class Findings:
         if failure.crashed or self.log.state.failed_blocks[arm.name] > self.log.plan.max_failed_blocks:
             self.invalidate(arm, f"requests fail: {failure.what}", block=block)
 
-    def _answered(self, name: str) -> tuple[AnswerCount, AnswerCount]:
-        """What the control of a treatment and it have answered under load."""
-        answered = self.log.state.answered
-        return answered.get(self.log.plan.control_of(name).name, AnswerCount()), answered.get(name, AnswerCount())
+    def _evidence(self, name: str) -> TreatmentEvidence:
+        """All that can be said of a treatment now rests on this."""
+        plan, state = self.log.plan, self.log.state
+        control = plan.control_of(name).name
+        return TreatmentEvidence(
+            plan=plan,
+            arm=self._treatments[name],
+            observations=state.observations,
+            host=state.host,
+            calibrated=state.calibrated.get(plan.metric_of(name)),
+            proofs=state.proofs.get(name, ()),
+            facts=state.facts.get(control),
+            control=state.answered.get(control, AnswerCount()),
+            treated=state.answered.get(name, AnswerCount()),
+        )
 
     def blame(self, arm: Arm, *, block: int) -> None:
         """A treatment whose wrong answers cannot be chance is measured no further."""
-        control, treated = self._answered(arm.name)
-        if blame(control, treated) == "certain":
-            self.invalidate(arm, wrong_words(control, treated), block=block)
+        seen = self._evidence(arm.name)
+        if seen.blame == "certain":
+            self.invalidate(arm, wrong_words(seen.control, seen.treated), block=block)
 
     def may_be_the_controls(self, name: str) -> bool:
         """Whether a treatment has given a few wrong answers that the control may give as well, with
         more of its own."""
-        return blame(*self._answered(name)) == "alone"
+        return self._evidence(name).blame == "alone"
 
-    def verdict(self, name: str, reason: str = "") -> Verdict:
+    def verdict(self, name: str) -> Verdict:
         """What can be said of a treatment now."""
-        plan, state = self.log.plan, self.log.state
-        metric = plan.metric_of(name)
-        calibrated = state.calibrated.get(metric)
-        verdict = conclude(
-            name,
-            state.observations,
-            alpha=plan.alpha,
-            margin=plan.margin_of(name),
-            mixture=calibrated.mixture if calibrated else None,
-            metric=metric,
-            reason=reason,
-            proofs=state.proofs.get(name, ()),
-        )
-        counted = [seen for seen in state.observations if seen.treatment == name and not seen.excluded]
-        verdict = RoomBesidePhp(plan, state.host, calibrated).held_to(verdict, self._treatments[name], counted)
-        verdict = held_to_answers(verdict, *self._answered(name))
-        if verdict.kind != "improved":
-            return verdict
-        return structs.replace(verdict, warnings=(*verdict.warnings, *risks_of(self._treatments[name].changed)))
+        return self._evidence(name).verdict()
 
     def conclude(self, name: str, *, reason: str = "") -> None:
         """Write the verdict as it stands."""
-        verdict = self.verdict(name, reason)
-        if verdict.kind == "equivalent" and (hidden := self._hidden(name)):
-            # That nothing is seen of what hides here is no finding.
-            verdict = structs.replace(verdict, kind="inconclusive", reason=hidden)
-        self.log.record(Concluded(verdict))
-
-    def _hidden(self, name: str) -> str:
-        control = self.log.state.facts.get(self.log.plan.control_of(name).name)
-        return hidden_words(hidden_by_a_busy_loop(self._treatments[name].changed, control.ini if control else {}))
+        self.log.record(Concluded(self._evidence(name).final(reason)))

@@ -12,9 +12,9 @@ from phpdyno.experiment.common.threads import nginx_workers_for, threads_for
 from phpdyno.experiment.comparison.budget import Demand, enough_s, least_s, most_requests
 from phpdyno.experiment.comparison.calibration import Calibration, Calibrator
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
+from phpdyno.experiment.comparison.judging.room import RoomBesidePhp
 from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.planning import PanelGoal, fixed_plan, make_plan
-from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.plan import Panel
 from phpdyno.stats.comparison.sequence import least_blocks

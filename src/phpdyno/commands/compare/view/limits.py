@@ -1,11 +1,9 @@
-"""What blocks themselves show against a comparison: requests per second that were limited by what
-runs beside PHP, so that a difference in PHP may not show, and a PHP that ran elsewhere than where
-it is measured. Pure."""
+"""What blocks themselves show against a comparison: a PHP that ran elsewhere than where it is
+measured, an opcache that compiled on. Pure."""
 
 from collections.abc import Sequence
 
 from phpdyno.commands.compare.view.gather import GatheredRecords
-from phpdyno.experiment.comparison.room import RoomBesidePhp
 from phpdyno.experiment.comparison.state import STILL_COMPILING
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
@@ -16,8 +14,7 @@ MOST_OF_CORES = 1.1
 
 def doubts_of_blocks(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warnings of a treatment that its blocks give rise to, of those that count."""
-    limited = RoomBesidePhp(gathered.plan, gathered.host, gathered.calibrations.get("throughput")).words(arm, counted)
-    return (*([limited] if limited else []), *_ran_elsewhere(gathered, counted), *_compiled(gathered, arm, counted))
+    return (*_ran_elsewhere(gathered, counted), *_compiled(gathered, arm, counted))
 
 
 def _compiled(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """One row of the report per treatment: its verdict, as recorded or computed from the blocks, and
 what both arms cost."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,8 +12,8 @@ from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.limits import doubts_of_blocks
 from phpdyno.commands.compare.view.shape import ProofRow, Ratio, Row
 from phpdyno.commands.compare.view.words import failures, sentence, whole_stack_words
-from phpdyno.experiment.comparison.room import RoomBesidePhp
-from phpdyno.knobs.busy_loop import hidden_by_a_busy_loop, hidden_words
+from phpdyno.experiment.comparison.judging.evidence import TreatmentEvidence
+from phpdyno.knobs.busy_loop import hidden_words
 from phpdyno.knobs.judge import not_effective
 from phpdyno.knobs.other_php import besides_php
 from phpdyno.model.answered import AnswerCount
@@ -22,9 +22,7 @@ from phpdyno.model.observation import Observation
 from phpdyno.model.plan import UNIT, Unit
 from phpdyno.model.verdict import Effect, ProofOutcome, Verdict
 from phpdyno.report.words import duration
-from phpdyno.stats.comparison.conclusion import conclude
 from phpdyno.stats.comparison.sequence import least_blocks
-from phpdyno.stats.comparison.wrong_answers import held_to_answers
 
 NOT_CONCLUDED = "not concluded"
 """Reason of a verdict that the runner had no time to write."""
@@ -33,13 +31,14 @@ NOT_CONCLUDED = "not concluded"
 def row_of(gathered: GatheredRecords, arm: Arm) -> Row:
     """The row of one treatment of the plan."""
     plan = gathered.plan
-    mine = [seen.observation for seen in gathered.seen if seen.observation.treatment == arm.name]
+    mine = [each.observation for each in gathered.seen if each.observation.treatment == arm.name]
     counted = [each for each in mine if not each.excluded]
     said = _verdict(gathered, arm, mine)
     silent = said.kind == "invalid"
     effect = _shown(said)
     metric = plan.metric_of(arm.name)
     mixture = gathered.mixture(metric)
+    seen = _evidence(gathered, arm)
     return _completed(
         Row(
             name=arm.name,
@@ -77,7 +76,7 @@ def row_of(gathered: GatheredRecords, arm: Arm) -> Row:
             not_judged=_not_judged(gathered, arm),
             blocks_begun=sum(arm.name in each.treatments for each in gathered.begun) if gathered.begun else None,
             blocks_dropped=dropped(gathered, arm.name),
-            answers=answered_row(*_answered(gathered, arm)),
+            answers=answered_row(seen.control, seen.treated),
         )
     )
 
@@ -104,42 +103,34 @@ def _verdict(gathered: GatheredRecords, arm: Arm, observations: list[Observation
     if said is not None and (said.verdict.kind == "invalid" or not said.overtaken):
         return said.verdict if said.verdict.proofs else replace(said.verdict, proofs=proofs)
     fault = _invalidity(gathered, arm, proofs)
-    plan = gathered.plan
-    metric = plan.metric_of(arm.name)
     if fault:
-        return Verdict(arm.name, "invalid", proofs=proofs, reason=fault, metric=metric)
-    found = conclude(
-        arm.name,
-        observations,
-        alpha=plan.alpha,
-        margin=plan.margin_of(arm.name),
-        mixture=gathered.mixture(metric),
-        metric=metric,
-        reason=NOT_CONCLUDED,
-        proofs=proofs,
+        return Verdict(arm.name, "invalid", proofs=proofs, reason=fault, metric=gathered.plan.metric_of(arm.name))
+    return _evidence(gathered, arm, observations).final(NOT_CONCLUDED)
+
+
+def _evidence(gathered: GatheredRecords, arm: Arm, observations: Sequence[Observation] = ()) -> TreatmentEvidence:
+    """All that is recorded of a treatment, with these of its blocks."""
+    plan = gathered.plan
+    control = plan.control_of(arm.name).name
+    return TreatmentEvidence(
+        plan=plan,
+        arm=arm,
+        observations=observations,
+        host=gathered.host,
+        calibrated=gathered.calibrations.get(plan.metric_of(arm.name)),
+        proofs=gathered.proofs.get(arm.name, ()),
+        facts=gathered.facts.get(control),
+        control=gathered.answered.get(control, AnswerCount()),
+        treated=gathered.answered.get(arm.name, AnswerCount()),
     )
-    counted = [each for each in observations if not each.excluded]
-    found = RoomBesidePhp(plan, gathered.host, gathered.calibrations.get(metric)).held_to(found, arm, counted)
-    return held_to_answers(found, *_answered(gathered, arm))
 
 
 def _not_judged(gathered: GatheredRecords, arm: Arm) -> str:
-    return hidden_words(_hidden(gathered, arm))
+    return hidden_words(_evidence(gathered, arm).hidden())
 
 
 def _by_time(gathered: GatheredRecords, arm: Arm) -> tuple[str, ...]:
-    return tuple(f"{name} is not judged under a busy loop: {why}" for name, why in _hidden(gathered, arm).items())
-
-
-def _hidden(gathered: GatheredRecords, arm: Arm) -> dict[str, str]:
-    control = gathered.facts.get(gathered.plan.control_of(arm.name).name)
-    return hidden_by_a_busy_loop(arm.changed, control.ini if control else {})
-
-
-def _answered(gathered: GatheredRecords, arm: Arm) -> tuple[AnswerCount, AnswerCount]:
-    """What the control of a treatment and it have answered under load."""
-    control = gathered.plan.control_of(arm.name).name
-    return gathered.answered.get(control, AnswerCount()), gathered.answered.get(arm.name, AnswerCount())
+    return tuple(f"{name} is not judged under a busy loop: {why}" for name, why in _evidence(gathered, arm).hidden().items())
 
 
 def _invalidity(gathered: GatheredRecords, arm: Arm, proofs: tuple[ProofOutcome, ...]) -> str:

@@ -9,7 +9,7 @@ from msgspec import structs
 from phpdyno.commands.compare.render.page import render_page
 from phpdyno.commands.compare.view.document import document
 from phpdyno.commands.compare.view.whole import view_of
-from phpdyno.experiment.comparison.room import BESIDE_PHP
+from phpdyno.experiment.comparison.judging.room import BESIDE_PHP
 from phpdyno.journal.records import Planned, Preflight, Record
 from phpdyno.model.arm import APACHE
 from phpdyno.model.observation import Cost

@@ -3,7 +3,7 @@ limited say nothing of a difference in PHP. Pure."""
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from phpdyno.experiment.common.beside_php import beside_php_words
 from phpdyno.experiment.common.bottleneck import find_bottleneck
@@ -36,31 +36,24 @@ class RoomBesidePhp(Struct, frozen=True):
     calibrated: Calibrated | None
 
     def held_to(self, verdict: Verdict, arm: Arm, counted: Sequence[Observation]) -> Verdict:
-        """The verdict on a treatment in view of what was full: none where the control already met a
-        limit beside PHP.
+        """The verdict on a treatment in view of what was full in its blocks that count: none where
+        the control already met a limit beside PHP.
 
         A web server is judged by its own limit: where nginx was full, a treatment that changes it
-        may have moved just that. What limits the treatment alone is for a warning: it got as far as
-        that.
+        may have moved just that. What limits the treatment alone is a warning: it got as far as
+        that. Nothing is said where PHP was the limit or nothing was, and where it cannot be told:
+        journals of before the generator's CPU was kept, operations of a script or a client.
         """
-        control = self._limits(arm, counted).get("control")
-        changes_web = any(name.startswith("web.") for name in arm.changed)
-        if verdict.kind == "invalid" or control is None or (control.kind == "web" and changes_web):
+        limits = self._limits(arm, counted)
+        if verdict.kind == "invalid" or not limits:
             return verdict
-        return Verdict(verdict.treatment, "invalid", proofs=verdict.proofs, reason=self.words(arm, counted), metric=verdict.metric)
-
-    def words(self, arm: Arm, counted: Sequence[Observation]) -> str:
-        """Says that requests per second of a treatment, of its control or of both were limited
-        beside PHP, by its blocks that count.
-
-        '' where PHP was the limit or nothing was, and where it cannot be told: journals of before
-        the generator's CPU was kept, operations of a script or a client.
-        """
-        found = self._limits(arm, counted)
-        if not found:
-            return ""
-        whose = "" if len(found) == 2 else f" of the {next(iter(found))}"
-        return beside_php_words(max(found.values(), key=lambda each: each.shares.helper_cores), whose)
+        whose = "" if len(limits) == 2 else f" of the {next(iter(limits))}"
+        words = beside_php_words(max(limits.values(), key=lambda each: each.shares.helper_cores), whose)
+        control = limits.get("control")
+        changes_web = any(name.startswith("web.") for name in arm.changed)
+        if control is None or (control.kind == "web" and changes_web):
+            return structs.replace(verdict, warnings=(*verdict.warnings, words))
+        return Verdict(verdict.treatment, "invalid", proofs=verdict.proofs, reason=words, metric=verdict.metric)
 
     def _limits(self, arm: Arm, counted: Sequence[Observation]) -> dict[str, Bottleneck]:
         plan = self.plan
