@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from phpdyno.errors import DynoError
 from phpdyno.journal.reader import decode_lines, there
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.facts import HostFacts, WorkerFacts
+from phpdyno.model.runs.bottleneck import Bottleneck
 from phpdyno.model.runs.sweep import Point, SweepPlan, Visit
 
 SWEEP_FILE = "sweep.jsonl"
@@ -88,6 +89,15 @@ class CrossChecked(Struct, frozen=True, tag="cross-check"):
     detail: str = ""
 
 
+class Limited(Struct, frozen=True, tag="limit"):
+    """What limits throughput of an arm at one point, as it was decided after the last round: a
+    report repeats it, whatever a later version would say of the same readings."""
+
+    arm: str
+    point: Point
+    bottleneck: Bottleneck
+
+
 class SweepEnded(Struct, frozen=True, tag="end"):
     """How a session ended."""
 
@@ -96,13 +106,14 @@ class SweepEnded(Struct, frozen=True, tag="end"):
     spent_s: float
 
 
-SweepRecord = SweepHeader | SweepHost | Noticed | ReachedFor | ArmSeen | Lengths | Visited | CrossChecked | SweepEnded
+SweepRecord = SweepHeader | SweepHost | Noticed | ReachedFor | ArmSeen | Lengths | Visited | CrossChecked | Limited | SweepEnded
 
 
 class Sweep(Struct, frozen=True):
     """All that is known of a sweep. `visits` are those of whole rounds, in the order of the record;
     `unfinished` is how many others there are, of rounds that were begun and are to be begun again.
-    `spent_s` of the budget are used up."""
+    `spent_s` of the budget are used up. `limits` by arm and point; none of a sweep that was cut
+    short, or of before they were recorded."""
 
     header: SweepHeader
     hosts: tuple[SweepHost, ...]
@@ -115,6 +126,7 @@ class Sweep(Struct, frozen=True):
     spent_s: float
     reached: ReachedFor | None = None
     noticed: tuple[str, ...] = ()
+    limits: dict[tuple[str, Point], Bottleneck] = field(default_factory=dict)
 
     @property
     def plan(self) -> SweepPlan:
@@ -164,6 +176,7 @@ def read_sweep(run: Path) -> Sweep:
         spent_s=_spent_s(records),
         reached=next((record for record in records if isinstance(record, ReachedFor)), None),
         noticed=tuple(dict.fromkeys(each for record in records if isinstance(record, Noticed) for each in record.warnings)),
+        limits={(record.arm, record.point): record.bottleneck for record in records if isinstance(record, Limited)},
     )
 
 

@@ -99,10 +99,13 @@ def at(sweep: Sweep, point: Point, arm: str = "default") -> tuple[Visit, ...]:
 
 
 def limit(sweep: Sweep, point: Point, arm: str, workers: int) -> Bottleneck:
+    """What was recorded as the limit, which is what the readings say."""
     host = sweep.hosts[-1].host
     load = load_over(at(sweep, point, arm), workers=workers, php_cores=host.measured_cores, helper_cores=host.helper_cores)
     assert load is not None
-    return find_bottleneck(load)
+    recorded = sweep.limits[arm, point]
+    assert recorded == find_bottleneck(load)
+    return recorded
 
 
 def test_hello_has_figures_with_intervals_at_every_point(hello: Sweep) -> None:

@@ -8,7 +8,20 @@ import pytest
 from msgspec import Struct
 
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, CrossChecked, Lengths, SweepEnded, SweepHeader, SweepHost, Visited, read_sweep
+from phpdyno.experiment.common.bottleneck import shares_of
+from phpdyno.journal.sweep import (
+    SWEEP_FILE,
+    SWEEP_SCHEMA,
+    CrossChecked,
+    Lengths,
+    Limited,
+    SweepEnded,
+    SweepHeader,
+    SweepHost,
+    Visited,
+    read_sweep,
+)
+from phpdyno.model.runs.bottleneck import Bottleneck, Load
 from phpdyno.model.runs.sweep import Point, Visit
 from tests.support.made_up.journals import preflight
 from tests.support.made_up.sweeps.sweeps import arm, plan_of, visit
@@ -17,6 +30,9 @@ PLAN = plan_of([arm("five"), arm("ten")], (Point(1), Point(5)))
 HEADER = SweepHeader(SWEEP_SCHEMA, "0.1.0", "2026-11-21T20:00:00+0000", ("measure", "hello"), PLAN)
 HOST = SweepHost(preflight().host, ("busy",))
 LENGTHS = Lengths({"five": (100, 400), "ten": (100, 400)}, {"five": 0.0, "ten": 0.0}, 4)
+
+LOAD = Load(duration_ns=10**9, concurrency=5, workers=2, php_cores=(1,), helper_cores=(0,), php_ns=4 * 10**8, generator_ns=10**8)
+WORKERS_FULL = Bottleneck("workers", LOAD, shares_of(LOAD))
 
 
 def whole(number: int) -> list[Struct]:
@@ -32,10 +48,12 @@ def write(folder: Path, records: Sequence[Struct], cut: bytes = b"") -> Path:
 def test_a_sweep_survives_its_record(tmp_path: Path) -> None:
     check = CrossChecked("wrk", "five", 5, (0.98, 1.01))
     end = SweepEnded("finished", "", 31.0)
-    found = read_sweep(write(tmp_path, [HEADER, HOST, LENGTHS, *whole(1), *whole(2), check, end]))
+    limits = [Limited(name, point, WORKERS_FULL) for name in ("five", "ten") for point in PLAN.points]
+    found = read_sweep(write(tmp_path, [HEADER, HOST, LENGTHS, *whole(1), *whole(2), *limits, check, end]))
     assert (found.header, found.plan, found.hosts, found.lengths) == (HEADER, PLAN, (HOST,), LENGTHS)
     assert (found.rounds, len(found.visits), found.unfinished) == (2, 8, 0)
     assert (found.cross_checks, found.ends, found.finished, found.spent_s) == ((check,), (end,), True, 31.0)
+    assert found.limits == {(each.arm, each.point): WORKERS_FULL for each in limits}
 
 
 def test_the_budget_is_the_plans_unless_the_first_round_raised_it(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from phpdyno.drive.rivals import Rival
 from phpdyno.errors import DynoError, Interrupted
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.sweep.cross_check import CrossCheckSetup, checkable, cross_check
+from phpdyno.experiment.sweep.limits import limit_of
 from phpdyno.experiment.sweep.plan import busy_workers, closed_points
 from phpdyno.experiment.sweep.rounds import Begun, SweepClock, SweepRunner
 from phpdyno.host.cgroup import cpu_source
 from phpdyno.host.cores import on_cores, split_cores
 from phpdyno.host.preflight import read_host, warnings_for
-from phpdyno.journal.sweep import Sweep, SweepEnded, SweepHost, read_sweep
+from phpdyno.journal.sweep import Limited, Sweep, SweepEnded, SweepHost, read_sweep
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.facts import HostFacts
@@ -75,8 +76,18 @@ class SweepSession(Struct, frozen=True):
                 plan, bench, shared.meters, journal, clock=clock, progress=self.progress, begun=Begun.of(begun) if begun else Begun()
             )
             runner.measure()
+            self._record_limits(journal, host)
             with on_cores(cores.helpers):
                 self._cross_check(runner, journal)
+
+    def _record_limits(self, journal: JournalWriter, host: HostFacts) -> None:
+        """What limits each arm at each point, once all rounds are done."""
+        visits = read_sweep(self.run).visits
+        for arm in self.plan.arms:
+            for point in self.plan.points:
+                found = limit_of(self.plan, arm, visits_of(visits, arm.name, point), host)
+                if found is not None:
+                    journal.append(Limited(arm.name, point, found))
 
     def _cross_check(self, runner: SweepRunner, journal: JournalWriter) -> None:
         """The rivals on a fresh instance of every arm, at the load under which it did most; what is

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import structs
 
-from phpdyno.journal.sweep import SWEEP_SCHEMA, CrossChecked, Sweep, SweepEnded, SweepHeader, SweepHost, SweepRecord, Visited
+from phpdyno.journal.sweep import SWEEP_SCHEMA, CrossChecked, Limited, Sweep, SweepEnded, SweepHeader, SweepHost, SweepRecord, Visited
 from phpdyno.model.arm import Arm
 from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.runs.sweep import Point, SweepPlan, Visit, VisitCpu, points_of
@@ -153,6 +153,7 @@ def records_of(sweep: Sweep) -> list[SweepRecord]:
     """The lines that a sweep would be read from."""
     lines: list[SweepRecord] = [sweep.header, *sweep.hosts]
     lines += [Visited(visit, float(number)) for number, visit in enumerate(sweep.visits, 1)]
+    lines += [Limited(arm, point, found) for (arm, point), found in sweep.limits.items()]
     return [*lines, *sweep.cross_checks, *sweep.ends]
 
 

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from phpdyno.commands.measure.view.shape import CpuSplit, Estimate, MemoryRow, PercentileRow, PointRow, QueueRow, TargetPercentiles
-from phpdyno.experiment.common.bottleneck import find_bottleneck
+from phpdyno.experiment.sweep.limits import web_beside_php
 from phpdyno.experiment.sweep.plan import largest
 from phpdyno.experiment.sweep.visiting import LATE_OPEN
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
-from phpdyno.model.runs.bottleneck import Kind
+from phpdyno.model.runs.bottleneck import Bottleneck
 from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.runs.sweep import Point, SweepPlan, TargetTimes, Visit
 from phpdyno.report.bottleneck import bottleneck_sentence
-from phpdyno.server_files.apache import is_apache, of_both_kinds
-from phpdyno.server_files.php import most_workers
+from phpdyno.server_files.apache import is_apache
 from phpdyno.stats.visits import (
     PERCENTS,
     CpuPart,
@@ -29,7 +28,6 @@ from phpdyno.stats.visits import (
     figure_at,
     figure_of,
     histogram_of,
-    load_over,
     tally,
     throughput,
     times_by_target,
@@ -44,12 +42,18 @@ _Reading = TypeVar("_Reading")
 
 
 def point_row(
-    plan: SweepPlan, arm: Arm, point: Point, visits: Sequence[Visit], *, host: HostFacts | None, reached: int | None = None
+    plan: SweepPlan,
+    arm: Arm,
+    point: Point,
+    visits: Sequence[Visit],
+    *,
+    host: HostFacts | None,
+    limit: Bottleneck | None,
+    reached: int | None = None,
 ) -> PointRow:
-    """All that is shown of one arm at one point; `visits` are its own, excluded ones too.
-    `reached`: how often it wanted more workers."""
+    """All that is shown of one arm at one point; `visits` are its own, excluded ones too. `limit`
+    is what limits it there; `reached`: how often it wanted more workers."""
     counted, seen, opened = counting(visits), tally(visits), point.open_share > 0
-    bottleneck, sentence = _limit(plan, arm, visits, host) if host else (None, "")
     names = [target.label for target in plan.workload.targets]
     return PointRow(
         arm=arm.name,
@@ -76,20 +80,15 @@ def point_row(
         lag_p99_ms=max(visit.lag_p99_ns for visit in counted) / _NS_PER_MS if opened and counted else None,
         queued=sum(visit.queued for visit in counted),
         late=any(visit.excluded == LATE_OPEN for visit in visits) if opened and visits else None,
-        bottleneck=bottleneck,
-        sentence=sentence,
+        bottleneck=limit.kind if limit else None,
+        sentence=_limit_words(plan, arm, limit, host) if limit and host else "",
     )
 
 
-def _limit(plan: SweepPlan, arm: Arm, visits: Sequence[Visit], host: HostFacts) -> tuple[Kind | None, str]:
-    """What limits throughput, and that in words."""
-    cores, rest = host.measured_cores, host.helper_cores
-    beside = of_both_kinds(plan.arms) and not set(cores) & set(rest)
-    load = load_over(visits, workers=most_workers(arm), php_cores=cores, helper_cores=rest, web_beside_php=beside)
-    if load is None:
-        return None, ""
-    found = find_bottleneck(load)
-    return found.kind, bottleneck_sentence(found, php="Apache" if is_apache(arm) else "php-fpm with nginx" if beside else "php-fpm")
+def _limit_words(plan: SweepPlan, arm: Arm, limit: Bottleneck, host: HostFacts) -> str:
+    """What limits throughput, in words: `php` is what runs on PHP's cores."""
+    php = "Apache" if is_apache(arm) else "php-fpm with nginx" if web_beside_php(plan, host) else "php-fpm"
+    return bottleneck_sentence(limit, php=php)
 
 
 def estimate(figure: VisitFigure | None, unit: float = 1.0) -> Estimate | None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from phpdyno.commands.measure.view.points import all_reached, children_reached, estimate, most_active, point_row
 from phpdyno.commands.measure.view.shape import SCHEMA, ArmRow, CrossRow, Estimate, PointRow, SweepView, VisitRow
 from phpdyno.commands.measure.view.words import arm_sentence
+from phpdyno.experiment.sweep.limits import limit_of
 from phpdyno.journal.sweep import Sweep
 from phpdyno.model.arm import Arm
 from phpdyno.model.arrival import Arrivals
@@ -33,7 +34,7 @@ def sweep_view(sweep: Sweep, run_name: str) -> SweepView:
     """The view of one sweep."""
     header, plan = sweep.header, sweep.plan
     host = sweep.hosts[-1].host if sweep.hosts else None
-    points = tuple(row for arm in plan.arms for row in _points(plan, arm, sweep.visits, host))
+    points = tuple(row for arm in plan.arms for row in _points(sweep, arm, host))
     arms = tuple(_arm_row(plan, arm, sweep.visits, [row for row in points if row.arm == arm.name]) for arm in plan.arms)
     return SweepView(
         schema=SCHEMA,
@@ -94,11 +95,19 @@ def workload_words(plan: SweepPlan) -> str:
     return f"{scope.asked_words(plan.workload)}; {'; '.join(loads)}; {way}"
 
 
-def _points(plan: SweepPlan, arm: Arm, visits: Sequence[Visit], host: HostFacts | None) -> list[PointRow]:
-    mine = [visit for visit in visits if visit.arm == arm.name]
+def _points(sweep: Sweep, arm: Arm, host: HostFacts | None) -> list[PointRow]:
+    """The rows of one arm. What limits it is what was recorded; in a run that was cut short, what
+    its visits say now."""
+    plan = sweep.plan
+    mine = [visit for visit in sweep.visits if visit.arm == arm.name]
     reached = children_reached(mine)
     ordered = sorted(plan.points, key=lambda point: (point.open_share > 0, point.open_share, point.concurrency))
-    return [point_row(plan, arm, point, visits_of(mine, arm.name, point), host=host, reached=reached.get(point)) for point in ordered]
+    made = []
+    for point in ordered:
+        visits = visits_of(mine, arm.name, point)
+        limit = sweep.limits.get((arm.name, point)) or (limit_of(plan, arm, visits, host) if host else None)
+        made.append(point_row(plan, arm, point, visits, host=host, limit=limit, reached=reached.get(point)))
+    return made
 
 
 def _arm_row(plan: SweepPlan, arm: Arm, visits: Sequence[Visit], points: Sequence[PointRow]) -> ArmRow:

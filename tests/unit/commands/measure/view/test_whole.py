@@ -6,9 +6,12 @@ from msgspec import structs
 from phpdyno.commands.measure.view.points import LEAST_BEYOND, all_reached, children_reached, memory_row, queue_row, requests_beyond
 from phpdyno.commands.measure.view.shape import ArmRow, PointRow, SweepView
 from phpdyno.commands.measure.view.whole import best_of, knee_of, sweep_view
+from phpdyno.experiment.sweep.limits import limit_of
 from phpdyno.journal.sweep import Lengths, SweepEnded, SweepHost
 from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.runs.sweep import Point, Visit, VisitCpu
+from phpdyno.report.bottleneck import bottleneck_sentence
+from phpdyno.stats.visits import visits_of
 from tests.support.made_up.journals import preflight
 from tests.support.made_up.sweeps.sweep_runs import STATIC, empty_sweep, full_sweep, made_visit, short_sweep, sweep_of, sweep_plan, visits
 from tests.support.made_up.sweeps.sweeps import times_of, visit
@@ -264,6 +267,20 @@ def test_an_open_loop_that_got_no_answer_makes_the_generator_no_late_one() -> No
     assert (row.late, row.visits, row.valid, row.percentiles) == (False, 3, 0, ())
     assert row.per_s is not None
     assert (row.per_s.value, row.per_s.low) == (0.0, None)
+
+
+def test_a_limit_that_was_recorded_is_repeated_whatever_the_readings_would_say_today() -> None:
+    plan = sweep_plan(points=(Point(5), Point(10)))
+    held = sweep_of(plan, visits(plan, 3))
+    arm, at = plan.arms[0], Point(10)
+    host = preflight().host
+    now = limit_of(plan, arm, visits_of(held.visits, arm.name, at), host)
+    assert now is not None
+    assert now.kind == "php"
+    recorded = structs.replace(held, limits={(arm.name, at): structs.replace(now, kind="workers")})
+    row = point(sweep_view(recorded, "run"), arm.name, 10)
+    assert row.bottleneck == "workers"
+    assert row.sentence == bottleneck_sentence(structs.replace(now, kind="workers"))
 
 
 def test_a_host_that_was_not_recorded_leaves_no_bottleneck() -> None:
