@@ -1,5 +1,5 @@
-"""The native load core (crates/dyno-load, bound by crates/dyno-py). All times are CLOCK_MONOTONIC
-nanoseconds."""
+"""The native core (crates/dyno-load and crates/dyno-queue, bound by crates/dyno-py). All times of
+the load generator are CLOCK_MONOTONIC nanoseconds."""
 
 from collections.abc import Sequence
 from typing import Final, final
@@ -27,6 +27,17 @@ abandoned         never sent, because max_failures was reached or the run was in
 wrong_body        a complete response of the expected length, but another body than a `Target`'s
                   pattern or a `Frame` asks for
 """
+
+def pool_passage(
+    arrivals_s: NDArray[np.float64], works_s: NDArray[np.float64], apart_s: NDArray[np.float64], speeds: NDArray[np.float64], backlog: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Runs requests through an empty pool of workers; gives when each was answered, when a worker
+    took it (infinite: refused), and whether it waited in the queue.
+
+    Arrivals (ascending), work and seconds in service before the work begins have shape (n,).
+    `speeds[k - 1]` is the work in seconds that each of k requests in service gets done per second;
+    `backlog` is how many may wait. Raises ValueError for columns of different lengths.
+    """
 
 @final
 class BodyPattern:

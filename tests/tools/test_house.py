@@ -1,15 +1,11 @@
-"""Rules of the house that `make lint` checks: each is broken on purpose, and holds for the tree as
-it is."""
+"""Rules of the house that `make lint` checks: each is broken on purpose; lint itself looks at the
+tree."""
 
 from pathlib import Path
 
 import pytest
 
 from tools import house
-
-
-def test_the_tree_keeps_its_rules() -> None:
-    assert list(house.faults()) == []
 
 
 def test_a_crowded_folder(tmp_path: Path) -> None:

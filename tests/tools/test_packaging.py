@@ -20,7 +20,7 @@ def test_the_version_stands_in_one_place() -> None:
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     assert phpdyno.__version__ == workspace
     assert "version" not in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for crate in ("dyno-load", "dyno-py"):
+    for crate in ("dyno-load", "dyno-py", "dyno-queue"):
         assert tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text())["package"]["version"] == {"workspace": True}
 
 

@@ -1,9 +1,10 @@
-//! The thin Python binding of `dyno-load`: values in, columns out, the GIL released in between.
+//! The thin Python binding of `dyno-load` and `dyno-queue`: values in, columns out, the GIL released in between.
 
 mod engine;
 mod histogram;
 mod pattern;
 mod pipeline;
+mod queue;
 mod samples;
 mod target;
 
@@ -20,6 +21,8 @@ mod _native {
     use crate::pattern::BodyPattern;
     #[pymodule_export]
     use crate::pipeline::{Frame, Pipeline};
+    #[pymodule_export]
+    use crate::queue::pool_passage;
     #[pymodule_export]
     use crate::samples::Samples;
     #[pymodule_export]

@@ -73,18 +73,18 @@ class Setting(Struct, frozen=True):
     length: Length
     backlog: int | None
 
-    def replicate(self, rates_per_s: NDArray[np.float64], seed: SeedSequence) -> QueueOutcome:
-        """One replication of a pool with X(1) ... X(m), shape (m,), without its warm-up. The same
-        seed: the same arrivals and work."""
+    def replicate(self, speeds: NDArray[np.float64], seed: SeedSequence) -> QueueOutcome:
+        """One replication of a pool with these `speeds` of 1 ... m in service, shape (m,), without
+        its warm-up. The same seed: the same arrivals and work."""
         random, begin, size = default_rng(seed), self.length.warm_up, self.length.requests
         arrivals, times = self.offered.draw(random, size), self.work.draw(random, size)
         slowed = np.minimum(times, self.work.slowed_s)
-        whole = passage(arrivals, slowed, self.speeds(rates_per_s), self.backlog, apart_s=times - slowed)
+        whole = passage(arrivals, slowed, speeds, self.backlog, apart_s=times - slowed)
         return QueueOutcome(whole.response_s[begin:], whole.wait_s[begin:], whole.waited[begin:])
 
     def speeds(self, rates_per_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Work per second of each of 1 ... m in service, so that a request takes n / X(n) seconds
-        on average with n of them.
+        """Work per second of each of 1 ... m in service with X(1) ... X(m), shape (m,), so that a
+        request takes n / X(n) seconds on average with n of them.
 
         Its slowed part takes what its other part leaves; never less than a twentieth of what it
         takes alone.
@@ -135,13 +135,13 @@ class Replications(Struct, frozen=True):
 def replications(setting: Setting, rates_per_s: NDArray[np.float64], seed: int, *, quick: bool = False) -> Replications:
     """20 replications, or as many more as the error of the 99th percentile wants (see `ENOUGH`);
     four of them for a quick look."""
-    root, wanted = SeedSequence(seed), QUICK if quick else REPLICATIONS
+    root, wanted, speeds = SeedSequence(seed), QUICK if quick else REPLICATIONS, setting.speeds(rates_per_s)
     seeds: list[SeedSequence] = []
     runs: list[QueueOutcome] = []
     while True:
         fresh = root.spawn(wanted - len(runs))
         seeds += fresh
-        runs += [setting.replicate(rates_per_s, one) for one in fresh]
+        runs += [setting.replicate(speeds, one) for one in fresh]
         waits = float(np.mean([one.waited.mean() for one in runs]))
         found = Replications(np.stack([one.response_s for one in runs]), waits, tuple(seeds))
         more = min(2 * wanted, MOST_IN_ALL // setting.length.requests)

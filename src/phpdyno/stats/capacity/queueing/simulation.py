@@ -149,7 +149,7 @@ def _by_rates(setting: Setting, runs: Replications, drawn: list[NDArray[np.float
     the same."""
     moves: list[float] = []
     for response, seed, rates in zip(runs.response_s[:REPLICATIONS], runs.seeds, drawn, strict=False):
-        before, after = at_rank(np.sort(response), 99.0), at_rank(np.sort(setting.replicate(rates, seed).response_s), 99.0)
+        before, after = at_rank(np.sort(response), 99.0), at_rank(np.sort(setting.replicate(setting.speeds(rates), seed).response_s), 99.0)
         if math.isinf(before) or math.isinf(after):
             return math.inf
         moves.append(math.log(after / before))
