@@ -15,6 +15,8 @@ from phpdyno.tuning.ablation import WinnerPart
 from phpdyno.tuning.factors import Entry, Factor
 from phpdyno.tuning.race_entries import certain, judged
 
+NO_TIME = "there was no time for it"
+"""The fate of a racer that was not measured."""
 LARGEST_LOG = 700.0
 """exp() of more does not fit a float."""
 
@@ -63,7 +65,7 @@ def race_found(
             each.name,
             each.settings,
             ratio_of(confidence_sequence(logs[each.name], alpha, mixture)) if logs.get(each.name) else None,
-            fates.get(each.name, "there was no time for it"),
+            fates.get(each.name, NO_TIME),
         )
         for each in sorted(entries, key=lambda each: (standing is None or each.name != standing.winner, order.get(each.name, len(order))))
     ]

@@ -1,5 +1,6 @@
 """The answer of a tune: what it brings, which changes bring it, and how to have it. Pure."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -8,11 +9,13 @@ from phpdyno.commands.tune.words import BETTER
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.notices import first_of
-from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio
+from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio, TuneRequest
 from phpdyno.report.answer.parts import next_of, noise_of, subject_words
 from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import count, milliseconds, percent
+from phpdyno.stats.comparison.judge import margin_log
+from phpdyno.tuning.outcome import NO_TIME
 
 HEADS: Mapping[Goal, str] = {
     "cpu": "CPU PER REQUEST",
@@ -37,7 +40,7 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
         notices=first_of(record.warnings),
         next=_next(record, run),
     )
-    return answer.with_table(_table(answer, found, asked.goal, record.host.hugepage_kib)) if record.outcome == "finished" else answer
+    return answer.with_table(_table(answer, found, asked, record.host.hugepage_kib)) if record.outcome == "finished" else answer
 
 
 def _proved(found: Found) -> Confirmed | None:
@@ -58,9 +61,19 @@ def _result(record: TuneRecord, proved: Confirmed | None) -> tuple[str, Standing
     effects = record.found.screening.effects if record.found.screening else ()
     if proved is None and record.found.changes and all(each.ratio is None for each in effects):
         return "nothing is decided: no change could be measured in this budget (give more)", "open"
+    if proved is None and (unproved := _unproved(record.found)):
+        return f"nothing is proved: there was no time to race what the screening found, {unproved} (give more --budget)", "open"
     if proved is None:
         return f"no change is worth making: none brings {margin} {BETTER[goal][0]}", "none"
     return _of_confirmed(proved, goal)
+
+
+def _unproved(found: Found) -> str:
+    """What the screening says helps, where there was no time to race it; '' for nothing."""
+    race, screening = found.race, found.screening
+    if race is None or screening is None or any(each.ratio is not None or each.fate != NO_TIME for each in race.racers):
+        return ""
+    return ", ".join(each.name.removeprefix("ini.") for each in screening.effects if each.standing == "helps")
 
 
 def _of_confirmed(proved: Confirmed, goal: Goal) -> tuple[str, Standing]:
@@ -120,9 +133,10 @@ def _beside(proved: Confirmed | None) -> tuple[str, ...]:
     return (" · ".join(parts),)
 
 
-def _table(answer: CommandAnswer, found: Found, goal: Goal, huge_kib: int) -> AnswerTable | None:
+def _table(answer: CommandAnswer, found: Found, asked: TuneRequest, huge_kib: int) -> AnswerTable | None:
     """The changes with what each brings and what became of it: those that stay, then the others
     as far as `answer` has room. Notes, but for the last, make room for those that stay."""
+    goal, margin = asked.goal, asked.goal_margin
     effects = {each.name: each for each in (found.screening.effects if found.screening else ())}
     parts = {each.name: each for each in found.parts}
     kept = sorted(
@@ -135,8 +149,8 @@ def _table(answer: CommandAnswer, found: Found, goal: Goal, huge_kib: int) -> An
     others = [each for each in effects.values() if each.name not in kept]
     of_kept = len(kept) if len(kept) <= room else max(1, room - 1)
     of_others = len(others) if len(kept) + len(others) <= room else max(0, room - len(kept) - 1)
-    rows = [_row(names[name], effects.get(name), parts.get(name), goal, kept=True) for name in kept[:of_kept]]
-    rows += [_row(names[each.name], each, parts.get(each.name), goal, kept=False) for each in others[:of_others]]
+    rows = [_row(names[name], effects.get(name), parts.get(name), goal, margin, kept=True) for name in kept[:of_kept]]
+    rows += [_row(names[each.name], each, parts.get(each.name), goal, margin, kept=False) for each in others[:of_others]]
     if not rows:
         return None
     rest = [f"{len(kept) - of_kept} more: {KEEP}"] if of_kept < len(kept) else []
@@ -168,12 +182,24 @@ def _gain(effect: ChangeEffect | None, part: PartFound) -> float:
     return 1.0 if ratio is None else ratio.value
 
 
-def _row(name: str, effect: ChangeEffect | None, part: PartFound | None, goal: Goal, *, kept: bool) -> TableLine:
+def _row(name: str, effect: ChangeEffect | None, part: PartFound | None, goal: Goal, margin: float, *, kept: bool) -> TableLine:
     ratio = effect.ratio if effect is not None else part.ratio if part is not None else None
-    helps = [each for each in (effect.ratio if effect else None, part.ratio if part else None) if each and each.low and each.low > 1]
-    weak = kept and part is not None and len(helps) < (effect is not None) + 1
-    decision = (WEAK if weak else KEEP) if kept else DROP
+    decision = (KEEP if part is None or _shown(effect, part, margin) else WEAK) if kept else DROP
     return TableLine((name, signed(None if ratio is None else _change(ratio, goal)), decision), "good" if kept else "none")
+
+
+def _shown(effect: ChangeEffect | None, part: PartFound, margin: float) -> bool:
+    """Whether a part that stays is shown to help by itself: by the winner without it on fresh
+    instances, or by the screening with more than the margin, which fresh instances do not gainsay.
+
+    What the screening chose looks a little better there than it is, so a hair's breadth is not
+    enough.
+    """
+    if part.ratio is not None and part.ratio.low is not None and part.ratio.low > 1.0:
+        return True
+    seen = effect.ratio if effect is not None else None
+    gainsaid = part.ratio is not None and part.ratio.high is not None and part.ratio.high < 1.0
+    return seen is not None and seen.low is not None and math.log(seen.low) > margin_log(margin) and not gainsaid
 
 
 def short_name(change: str, settings: Mapping[str, str], huge_kib: int) -> str:

@@ -7,8 +7,9 @@ from phpdyno.commands.tune.answer import tune_answer
 from phpdyno.commands.tune.render.page import render_tune
 from phpdyno.commands.tune.view import tune_view
 from phpdyno.journal.tune import TuneRecord
-from phpdyno.model.runs.tune import ChangeEffect, Found, PartFound, Screening, TunedRatio
+from phpdyno.model.runs.tune import ChangeEffect, Found, PartFound, Race, Racer, Screening, TunedRatio
 from phpdyno.report.answer.shape import MOST_LINES, Standing
+from phpdyno.tuning.outcome import NO_TIME
 from tests.support.made_up.sweeps.tunes import FOUND, JIT, confirmed, record
 
 RUN = "runs/one"
@@ -114,6 +115,47 @@ def test_where_nothing_could_be_measured_nothing_is_judged() -> None:
     found = Found(changes=FOUND.changes, screening=Screening(4, 2, 5, 4, 0.03, effects=effects))
     answer = tune_answer(record(found), RUN)
     assert (answer.result, answer.standing) == ("nothing is decided: no change could be measured in this budget (give more)", "open")
+
+
+def test_what_there_was_no_time_to_race_is_not_said_to_be_worth_nothing() -> None:
+    racer = Racer("ini.opcache.jit=tracing", JIT, None, NO_TIME)
+    late = Found(changes=FOUND.changes, screening=FOUND.screening, race=Race(0, (racer,), "", "nobody could be measured"))
+    answer = tune_answer(record(late), RUN)
+    assert answer.result == (
+        "nothing is proved: there was no time to race what the screening found, opcache.jit=tracing (give more --budget)"
+    )
+    assert answer.standing == "open"
+    beaten = structs.replace(racer, fate="it answers differently")
+    lost = structs.replace(late, race=Race(0, (beaten,), "", "nobody could be measured"))
+    assert tune_answer(record(lost), RUN).standing == "none"
+
+
+@pytest.mark.parametrize(
+    ("screened", "alone", "decision"),
+    [
+        # The screening shows more than the margin of 1 %, and fresh instances leave it open.
+        (TunedRatio(1.084, 1.068, 1.099), TunedRatio(1.03, 0.97, 1.09, 5), "keep"),
+        (TunedRatio(1.084, 1.068, 1.099), None, "keep"),
+        (TunedRatio(1.014, 1.004, 1.024), TunedRatio(1.03, 0.97, 1.09, 5), "keep, weak evidence"),
+        (TunedRatio(1.014, 1.004, 1.024), TunedRatio(1.03, 1.002, 1.06, 5), "keep"),
+        # What fresh instances gainsay is not shown, whatever the screening saw.
+        (TunedRatio(1.084, 1.068, 1.099), TunedRatio(0.96, 0.94, 0.98, 5), "keep, weak evidence"),
+        (None, TunedRatio(1.03, 0.97, 1.09, 5), "keep, weak evidence"),
+    ],
+)
+def test_a_part_is_weak_where_neither_the_screening_nor_fresh_instances_show_it(
+    screened: TunedRatio | None, alone: TunedRatio | None, decision: str
+) -> None:
+    name = "ini.opcache.jit=tracing"
+    found = structs.replace(
+        FOUND,
+        screening=Screening(2, 4, 5, 4, 0.015, effects=(ChangeEffect(name, "helps", screened),)),
+        parts=(PartFound(name, JIT, alone, kept=True, reason=""),),
+        settings=JIT,
+    )
+    table = tune_answer(record(found), RUN).table
+    assert table is not None
+    assert table.rows[0].cells[2] == decision
 
 
 def test_what_was_taken_back_says_why_and_offers_nothing() -> None:
