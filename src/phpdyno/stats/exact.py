@@ -1,7 +1,8 @@
-"""Intervals that hold whatever the distribution: for a share that was counted, and for a median."""
+"""What holds whatever the distribution: an interval for a share that was counted and for a median,
+and how probable a count is."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 ALPHA = 0.05
 _BISECTIONS = 60
@@ -19,9 +20,18 @@ def share_interval(count: int, of: int, alpha: float = ALPHA) -> tuple[float, fl
         raise ValueError(f"{count} of {of} is no share")
     if not 0.0 < alpha < 1.0:
         raise ValueError(f"alpha must lie between 0 and 1, not {alpha}")
-    low = 0.0 if count == 0 else _root(lambda share: 1.0 - _at_most(count - 1, of, share) < alpha / 2)
-    high = 1.0 if count == of else _root(lambda share: _at_most(count, of, share) > alpha / 2)
+    low = 0.0 if count == 0 else _root(lambda share: 1.0 - _probability(range(count), of, share) < alpha / 2)
+    high = 1.0 if count == of else _root(lambda share: _probability(range(count + 1), of, share) > alpha / 2)
     return low, high
+
+
+def at_least(count: int, of: int, share: float) -> float:
+    """Probability of `count` or more of `of` independent trials, each with probability `share`."""
+    if count <= 0 or share >= 1.0:
+        return 1.0
+    if share <= 0.0:
+        return 0.0
+    return min(1.0, _probability(range(count, of + 1), of, share))
 
 
 def median_interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, float] | tuple[None, None]:
@@ -48,11 +58,10 @@ def _root(below: Callable[[float], bool]) -> float:
     return (low + high) / 2
 
 
-def _at_most(count: int, of: int, share: float) -> float:
-    """Probability of `count` successes or fewer in `of` trials, 0 < share < 1."""
+def _probability(counts: Iterable[int], of: int, share: float) -> float:
+    """Probability of one of these numbers of successes in `of` trials, 0 < share < 1."""
     inside, outside = math.log(share), math.log1p(-share)
     whole = math.lgamma(of + 1)
     return math.fsum(
-        math.exp(whole - math.lgamma(hits + 1) - math.lgamma(of - hits + 1) + hits * inside + (of - hits) * outside)
-        for hits in range(count + 1)
+        math.exp(whole - math.lgamma(hits + 1) - math.lgamma(of - hits + 1) + hits * inside + (of - hits) * outside) for hits in counts
     )

@@ -1,12 +1,12 @@
 """Blame for a wrong answer: a treatment's, or nobody's because the control gives such as well."""
 
-import math
 from typing import Literal
 
 from msgspec.structs import replace
 
 from phpdyno.model.answered import AnswerCount
 from phpdyno.model.verdict import Verdict
+from phpdyno.stats.exact import at_least
 
 CERTAIN = 0.01
 """Error probability of saying that a treatment answers wrongly more often than its control."""
@@ -28,22 +28,6 @@ def blame(control: AnswerCount, treated: AnswerCount) -> Blame:
     if at_least(treated.wrong, treated.wrong + control.wrong, treated.total / max(1, treated.total + control.total)) <= CERTAIN:
         return "certain"
     return "" if control.wrong else "alone"
-
-
-def at_least(count: int, of: int, share: float) -> float:
-    """Probability of `count` or more of `of` independent trials, each with probability `share`."""
-    if count <= 0 or share >= 1.0:
-        return 1.0
-    if share <= 0.0:
-        return 0.0
-    whole, inside, outside = math.lgamma(of + 1), math.log(share), math.log1p(-share)
-    return min(
-        1.0,
-        math.fsum(
-            math.exp(whole - math.lgamma(hits + 1) - math.lgamma(of - hits + 1) + hits * inside + (of - hits) * outside)
-            for hits in range(count, of + 1)
-        ),
-    )
 
 
 def wrong_words(control: AnswerCount, treated: AnswerCount) -> str:

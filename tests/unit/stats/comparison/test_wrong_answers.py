@@ -6,7 +6,8 @@ from scipy.stats import binom
 
 from phpdyno.model.answered import AnswerCount
 from phpdyno.model.verdict import Effect, Verdict
-from phpdyno.stats.comparison.wrong_answers import at_least, blame, held_to_answers, wrong_words
+from phpdyno.stats.comparison.wrong_answers import blame, held_to_answers, wrong_words
+from phpdyno.stats.exact import at_least
 
 RUNS = 4000
 
