@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from phpdyno.experiment.common.beside_php import helpers_cores, helpers_of, percent_busy
+from phpdyno.experiment.common.limits.beside_php import helpers_cores, helpers_of, percent_busy
 from phpdyno.model.runs.bottleneck import Bottleneck, Kind
 
 PHP = "php-fpm"

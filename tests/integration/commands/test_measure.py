@@ -12,7 +12,7 @@ from msgspec import structs
 
 from phpdyno.commands.measure.run import MeasureRequest, measure
 from phpdyno.drive.open_samples import MAX_LAG_SHARE
-from phpdyno.experiment.common.bottleneck import find_bottleneck
+from phpdyno.experiment.common.limits.bottleneck import find_bottleneck
 from phpdyno.experiment.sweep.visiting import LATE_OPEN
 from phpdyno.journal.sweep import SWEEP_FILE, Sweep, read_sweep
 from phpdyno.model.plan import AppSource

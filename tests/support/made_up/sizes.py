@@ -27,7 +27,7 @@ from phpdyno.commands.size.record import (
     TargetMeasured,
 )
 from phpdyno.commands.size.request import GivenLimits, Objective, SizeRequest
-from phpdyno.experiment.common.bottleneck import shares_of
+from phpdyno.experiment.common.limits.bottleneck import shares_of
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import AppSource
 from phpdyno.model.runs.bottleneck import Bottleneck

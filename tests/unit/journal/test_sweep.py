@@ -8,7 +8,7 @@ import pytest
 from msgspec import Struct
 
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.experiment.common.bottleneck import shares_of
+from phpdyno.experiment.common.limits.bottleneck import shares_of
 from phpdyno.journal.sweep import (
     SWEEP_FILE,
     SWEEP_SCHEMA,

@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from phpdyno.drive.rivals import Rival
 from phpdyno.errors import DynoError, Interrupted
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.sweep.cross_check import CrossCheckSetup, checkable, cross_check
 from phpdyno.experiment.sweep.limits import limit_of
 from phpdyno.experiment.sweep.plan import busy_workers, closed_points
-from phpdyno.experiment.sweep.rounds import Begun, SweepClock, SweepRunner
+from phpdyno.experiment.sweep.rounds import Begun, SweepRunner
 from phpdyno.host.cgroup import cpu_source
 from phpdyno.host.cores import on_cores, split_cores
 from phpdyno.host.preflight import read_host, warnings_for
@@ -52,7 +53,7 @@ class SweepSession(Struct, frozen=True):
         """Start what all instances share, look at the host, measure what is left to do. Raises
         DynoError."""
         plan = self.plan
-        clock = SweepClock(begun.spent_s if begun else 0.0)
+        clock = BudgetClock(begun.spent_s if begun else 0.0)
         workers = max(busy_workers(plan, arm) for arm in plan.arms)
         cores = split_cores(workers=workers, nginx_beside_php=of_both_kinds(plan.arms))
         with ending(journal, self.run, clock), ExitStack() as stack:
@@ -134,7 +135,7 @@ def best_point(plan: SweepPlan, visits: Sequence[Visit], arm: str) -> Point:
 
 
 @contextmanager
-def ending(journal: JournalWriter, run: Path, clock: SweepClock) -> Iterator[None]:
+def ending(journal: JournalWriter, run: Path, clock: BudgetClock) -> Iterator[None]:
     """The record's last line of this session says how it ended, whatever happens (SIGKILL and a
     full disk excepted)."""
     with last_line(journal, lambda outcome, detail: SweepEnded(outcome, detail, clock.spent_s())):

@@ -119,11 +119,11 @@ def _ground(setup: SelfcheckSetup, before: Checks, writer: JournalWriter) -> Loo
     return before.ground
 
 
-def _compare_all(setup: SelfcheckSetup, ground: LoopCost, session: SessionBegan, before: Checks, writer: JournalWriter) -> None:
+def _compare_all(setup: SelfcheckSetup, loop_cost: LoopCost, session: SessionBegan, before: Checks, writer: JournalWriter) -> None:
     done = list(before.compared)
     numbers = {each.number for each in done}
     todo = [job for job in jobs_of(setup.wish) if job.number not in numbers]
-    clock = _Clock(setup.progress, todo, session, done)
+    clock = _SelfcheckProgress(setup.progress, todo, session, done)
     most_s = sum(session.plan_of(job.kind)[1] for job in todo)
     planned = f"{clock.left_s() / 60:.0f} minutes if they are as quick as planned, {most_s / 60:.0f} if each uses up its budget"
     setup.progress.note(f"{len(todo)} comparisons to make: {planned}")
@@ -132,7 +132,7 @@ def _compare_all(setup: SelfcheckSetup, ground: LoopCost, session: SessionBegan,
         setup.progress.note(f"a planted comparison gets {session.planted_budget_s:.0f} s: too few blocks fit in less here ({asked})")
     for job in todo:
         clock.turn(job)
-        compared, place = measure_one(setup, ground, session, job, clock)
+        compared, place = measure_one(setup, loop_cost, session, job, clock)
         if is_wrong(compared) and sum(1 for each in done if each.kept) < MOST_KEPT:
             kept = Path(KEPT) / f"{job.number:04d}-{job.kind.replace('/', '').replace(' ', '-')}"
             shutil.rmtree(run_place := setup.run / kept, ignore_errors=True)
@@ -152,7 +152,7 @@ def is_wrong(compared: Compared) -> bool:
     return beside or (claimed(compared) != 0 and claimed(compared) * compared.truth <= 0)
 
 
-class _Clock:
+class _SelfcheckProgress:
     """What a comparison tells, with its place in the whole; the time that is left is reckoned by
     what each kind has taken so far."""
 

@@ -32,8 +32,8 @@ from phpdyno.commands.size.request import SizeRequest, check_asked
 from phpdyno.commands.size.result import found_of
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import DynoError, Interrupted, UsageError
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.experiment.common.progress import Progress
-from phpdyno.experiment.sweep.rounds import SweepClock
 from phpdyno.host.cgroup import cpu_source
 from phpdyno.host.cores import Cores, on_cores, split_cores
 from phpdyno.host.lock import MeasuringLock
@@ -218,7 +218,7 @@ def _measure(session: _Session) -> None:
     run, begun, pools, app = session.run, session.begun, session.pools, session.app
     supervisor, journal, progress = session.supervisor, session.journal, session.progress
     header, asked = begun.header, begun.header.asked
-    clock = SweepClock(begun.spent_s)
+    clock = BudgetClock(begun.spent_s)
     cores = cores_for(asked.limits.cores)
     with _ending(journal, run, clock), ExitStack() as stack:
         shared = start_shared(stack, app, supervisor, cores)
@@ -266,7 +266,7 @@ def _measure(session: _Session) -> None:
 
 
 @contextmanager
-def _ending(journal: JournalWriter, run: Path, clock: SweepClock) -> Iterator[None]:
+def _ending(journal: JournalWriter, run: Path, clock: BudgetClock) -> Iterator[None]:
     """The record's last line of this session says how it ended, whatever happens (SIGKILL and a
     full disk excepted)."""
     with last_line(journal, lambda outcome, detail: SizeEnded(outcome, detail, clock.spent_s())):

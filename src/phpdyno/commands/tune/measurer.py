@@ -7,7 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.commands.tune.parts import Parts, TuneClock
+from phpdyno.commands.tune.parts import Parts
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.experiment.comparison.calibration import INSTANCE_KIB, instance_kib, that_fit
 from phpdyno.experiment.comparison.schedule import OPENING
 from phpdyno.experiment.comparison.state import RunState
@@ -93,7 +94,7 @@ class TuneMeasurer:
     once beside a control.
     """
 
-    def __init__(self, asked: TuneRequest, app: TunedApp, maker: Maker, parts: Parts, clock: TuneClock, *, memory_kib: int) -> None:
+    def __init__(self, asked: TuneRequest, app: TunedApp, maker: Maker, parts: Parts, clock: BudgetClock, *, memory_kib: int) -> None:
         self.asked = asked
         self.app = app
         self.parts = parts

@@ -8,6 +8,7 @@ from pathlib import Path
 from phpdyno import __version__
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.runner import Runner
@@ -32,29 +33,12 @@ class TuneChanged(DynoError):  # noqa: N818 (it names what is the matter)
         super().__init__(what, where=where, next_step="start a new one")
 
 
-class TuneClock:
-    """Seconds of the budget that are used up, those of earlier sessions included."""
-
-    def __init__(self, budget_s: float, before_s: float = 0.0) -> None:
-        self.budget_s = budget_s
-        self._before_s = before_s
-        self._start = time.monotonic()
-
-    def spent_s(self) -> float:
-        """Up to now."""
-        return self._before_s + time.monotonic() - self._start
-
-    def left_s(self) -> float:
-        """What is left of the whole budget, at least 0."""
-        return max(0.0, self.budget_s - self.spent_s())
-
-
 class Parts:
     """Measures plans in one environment. What the control answers is learnt once for all of
     them."""
 
     def __init__(
-        self, run: Path, environment: Environment, answer_check: AnswerCheck, *, argv: Sequence[str], clock: TuneClock, progress: Progress
+        self, run: Path, environment: Environment, answer_check: AnswerCheck, *, argv: Sequence[str], clock: BudgetClock, progress: Progress
     ) -> None:
         self.taken: list[TunePart] = []
         self._run = run
@@ -166,7 +150,7 @@ class PartProgress:
     """What a part tells, with its name; time counts over the whole tune. Its own notes are those of
     a step, not of the tune."""
 
-    def __init__(self, inner: Progress, name: str, clock: TuneClock) -> None:
+    def __init__(self, inner: Progress, name: str, clock: BudgetClock) -> None:
         self._inner = inner
         self._name = name
         self._clock = clock

@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from phpdyno.apps.source import App
 from phpdyno.commands.tune.measurer import Bases, Maker, TunedApp, TuneMeasurer
-from phpdyno.commands.tune.parts import Parts, TuneClock
+from phpdyno.commands.tune.parts import Parts
 from phpdyno.config.nearest import suggestion
 from phpdyno.drive.descriptors import require_descriptors
 from phpdyno.errors import UsageError
 from phpdyno.experiment.common.answer_check import AnswerCheck
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.host.cores import on_cores
 from phpdyno.host.files.small_files import SmallFiles
@@ -94,7 +95,7 @@ def laboratory(
     with Supervisor(run / "logs") as supervisor, ExitStack() as stack:
         app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
         app = prepare_commits(definition, app, subject.controls, supervisor, progress.phase).get(CONTROL, app)
-        clock = TuneClock(asked.budget_s, before_s)
+        clock = BudgetClock(before_s, budget_s=asked.budget_s)
         progress.phase("starting")
         environment = open_environment(
             stack,

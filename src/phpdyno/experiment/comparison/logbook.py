@@ -3,6 +3,7 @@ spent."""
 
 import time
 
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.state import RunState
 from phpdyno.journal.records import Incident, Record
@@ -23,8 +24,7 @@ class Logbook:
         self.plan: Plan = state.plan
         self._journal = journal
         self._progress = progress
-        self._session_start = time.monotonic()
-        self._spent_before_s = state.spent_s
+        self._clock = BudgetClock(state.spent_s, budget_s=state.plan.budget_s)
         self._last_tick = 0.0
 
     def record(self, record: Record) -> None:
@@ -46,11 +46,11 @@ class Logbook:
 
     def spent_s(self) -> float:
         """Seconds of the budget that are used up, earlier sessions of the run included."""
-        return self._spent_before_s + time.monotonic() - self._session_start
+        return self._clock.spent_s()
 
     def left_s(self) -> float:
         """Seconds of the budget that are left, at least 0."""
-        return max(0.0, self.plan.budget_s - self.spent_s())
+        return self._clock.left_s()
 
     def phase(self, text: str) -> None:
         """A new phase began."""

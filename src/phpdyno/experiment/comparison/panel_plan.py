@@ -6,9 +6,9 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from phpdyno.errors import BudgetTooSmall
+from phpdyno.experiment.common.limits.threads import nginx_workers_for, threads_for
 from phpdyno.experiment.common.slot import SharedMeters
 from phpdyno.experiment.common.stage import Stage
-from phpdyno.experiment.common.threads import nginx_workers_for, threads_for
 from phpdyno.experiment.comparison.budget import Demand, enough_s, least_s, most_requests
 from phpdyno.experiment.comparison.calibration import Calibration, Calibrator
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart

@@ -134,7 +134,7 @@ class PanelGoal(Struct, frozen=True):
 
 
 def make_plan(
-    wish: PanelGoal,
+    goal: PanelGoal,
     *,
     slot: SlotChoice,
     request_wall_ns: Mapping[str, int],
@@ -149,20 +149,20 @@ def make_plan(
     Equal time for all treatments: an arm with dear requests gets fewer pairs. The promise is that
     of the median one.
     """
-    metric = wish.metric
+    metric = goal.metric
     in_blocks = share_in_blocks(metric)
-    budget_s = wish.budget_s * wish.share * in_blocks
+    budget_s = goal.budget_s * goal.share * in_blocks
     noise = noise_of(aa)
-    walls = request_s(request_wall_ns, wish.concurrency)
+    walls = request_s(request_wall_ns, goal.concurrency)
 
     def pair_s(treatment: str) -> float:
         return slot.requests * (walls[control] + walls[treatment]) + 2.0 * timing.slot_overhead_s
 
     def opening_s(treatment: str, count: int) -> float:
-        if wish.concurrency > 1:
+        if goal.concurrency > 1:
             return 0.0  # of slots that are hundreds of requests long
         one_s = walls[control] + walls[treatment] + 2.0 * timing.slot_overhead_s
-        return stretches_of(count, len(walls) - 1) * opening_requests(len(walls) - 1, wish.concurrency) * one_s
+        return stretches_of(count, len(walls) - 1) * opening_requests(len(walls) - 1, goal.concurrency) * one_s
 
     def pairs_of(count: int) -> dict[str, int]:
         share_s = count * pair_s(control)
@@ -177,12 +177,12 @@ def make_plan(
         shape=shape,
         overhead_s=timing.overhead_s,
         budget_s=budget_s,
-        effect=wish.effect,
-        alpha=wish.alpha,
+        effect=goal.effect,
+        alpha=goal.alpha,
         least_pairs=LEAST_PAIRS[metric],
         most_block_s=MOST_BLOCK_S[metric],
     )
-    eta_s = None if chosen.eta_s is None else chosen.eta_s / (in_blocks * wish.share)
+    eta_s = None if chosen.eta_s is None else chosen.eta_s / (in_blocks * goal.share)
     return Calibrated(
         slot_requests=slot.requests,
         request_wall_ns=request_wall_ns[control],
@@ -190,7 +190,7 @@ def make_plan(
         pairs=pairs_of(chosen.pairs),
         block_s=chosen.block_s,
         overhead_s=timing.overhead_s,
-        note=_note(chosen, wish, timing=timing, eta_s=eta_s) + _doubt(aa),
+        note=_note(chosen, goal, timing=timing, eta_s=eta_s) + _doubt(aa),
         metric=metric,
         sigma_pair=noise.sigma_pair,
         sigma_start=noise.sigma_start,
@@ -262,15 +262,15 @@ def carries_over(plan: Calibrated, turn: int) -> tuple[int, ...]:
     return lengths if turn % every == every - 1 else ()
 
 
-def _note(chosen: Allocation, wish: PanelGoal, *, timing: Timing, eta_s: float | None) -> str:
+def _note(chosen: Allocation, goal: PanelGoal, *, timing: Timing, eta_s: float | None) -> str:
     """What is said before the first block: `CPU: 13 blocks of 1.4 s fit in the budget: they detect
     3.8 % or more; 1 % takes about 3 min`."""
-    metric = "CPU" if wish.metric == "cpu" else wish.metric
-    budget = "the budget" if wish.share == 1.0 else "its part of the budget"
+    metric = "CPU" if goal.metric == "cpu" else goal.metric
+    budget = "the budget" if goal.share == 1.0 else "its part of the budget"
     text = f"{metric}: {chosen.blocks} blocks of {chosen.block_s + timing.overhead_s:.1f} s fit in {budget}"
     if chosen.decidable is not None:
         text += f": they detect {_percent(math.expm1(chosen.decidable))} or more"
-    wanted = _percent(math.expm1(wish.effect))
+    wanted = _percent(math.expm1(goal.effect))
     return text + (f"; {wanted} takes about {_duration(eta_s)}" if eta_s is not None else f"; {wanted} is out of reach here")
 
 

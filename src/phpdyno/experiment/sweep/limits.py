@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from phpdyno.experiment.common.bottleneck import find_bottleneck
+from phpdyno.experiment.common.limits.bottleneck import find_bottleneck
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.runs.bottleneck import Bottleneck

@@ -12,11 +12,12 @@ from msgspec import Struct
 
 from phpdyno.drive.driver import LoopDriver, in_words
 from phpdyno.experiment.common.answer_check import AnswerCheck
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.experiment.common.driven_instances import UNLIMITED, native_driver
+from phpdyno.experiment.common.limits.threads import threads_for
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance
-from phpdyno.experiment.common.threads import threads_for
 from phpdyno.experiment.common.warm_up import Warm, warm_up
 from phpdyno.experiment.sweep.plan import (
     ArmTurn,
@@ -49,33 +50,6 @@ MOST_EXTRA = 2
 stays without an interval."""
 
 
-class SweepClock:
-    """Seconds of the budget that are used up, earlier sessions included."""
-
-    def __init__(self, spent_before_s: float = 0.0) -> None:
-        self._before_s = spent_before_s
-        self._start = time.monotonic()
-        self._end: float | None = None
-
-    def spent_s(self) -> float:
-        """Seconds that were spent so far."""
-        return self._before_s + (time.monotonic() if self._end is None else self._end) - self._start
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Stop the clock for as long as this is entered: what is done meanwhile is not the
-        budget's."""
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self._start += time.monotonic() - began
-
-    def stop(self) -> None:
-        """What follows is not the budget's."""
-        self._end = time.monotonic()
-
-
 class Begun(Struct, frozen=True):
     """What earlier sessions of a sweep have done: how many whole rounds, their visits, and their
     lengths (None before they are known)."""
@@ -100,7 +74,7 @@ class SweepRunner:
         shared: SharedMeters,
         journal: JournalWriter,
         *,
-        clock: SweepClock,
+        clock: BudgetClock,
         progress: Progress,
         begun: Begun,
     ) -> None:

@@ -22,7 +22,7 @@ from phpdyno.commands.measure.run import (
 )
 from phpdyno.commands.measure.session import best_point, ending, refuse_other_cores
 from phpdyno.errors import DynoError, Interrupted, UsageError
-from phpdyno.experiment.sweep.rounds import SweepClock
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, SweepEnded, SweepHeader, read_sweep
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
@@ -182,7 +182,7 @@ def last_line(folder: Path) -> SweepEnded:
 
 
 def test_a_session_that_ends_well_says_so(tmp_path: Path) -> None:
-    with begun(tmp_path) as journal, ending(journal, tmp_path, SweepClock(12.0)):
+    with begun(tmp_path) as journal, ending(journal, tmp_path, BudgetClock(12.0)):
         pass
     end = last_line(tmp_path)
     assert (end.outcome, end.detail) == ("finished", "")
@@ -190,7 +190,7 @@ def test_a_session_that_ends_well_says_so(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_session_can_go_on(tmp_path: Path) -> None:
-    with pytest.raises(Interrupted) as told, begun(tmp_path) as journal, ending(journal, tmp_path, SweepClock()):
+    with pytest.raises(Interrupted) as told, begun(tmp_path) as journal, ending(journal, tmp_path, BudgetClock()):
         raise KeyboardInterrupt
     assert (told.value.run, told.value.command) == (str(tmp_path), "measure")
     assert last_line(tmp_path).outcome == "interrupted"
@@ -198,7 +198,7 @@ def test_an_interrupted_session_can_go_on(tmp_path: Path) -> None:
 
 
 def test_a_fault_is_recorded_and_goes_on(tmp_path: Path) -> None:
-    with pytest.raises(DynoError, match="no such luck"), begun(tmp_path) as journal, ending(journal, tmp_path, SweepClock()):
+    with pytest.raises(DynoError, match="no such luck"), begun(tmp_path) as journal, ending(journal, tmp_path, BudgetClock()):
         raise DynoError("no such luck")
     assert (last_line(tmp_path).outcome, last_line(tmp_path).detail) == ("failed", "no such luck")
 
@@ -218,9 +218,9 @@ def test_a_full_disk_hides_no_fault(tmp_path: Path) -> None:
         raise DynoError("the disk is full")
 
     journal = cast(Any, SimpleNamespace(append=full))
-    with pytest.raises(DynoError, match="no such luck"), ending(journal, tmp_path, SweepClock()):
+    with pytest.raises(DynoError, match="no such luck"), ending(journal, tmp_path, BudgetClock()):
         raise DynoError("no such luck")
-    with pytest.raises(DynoError, match="the disk is full"), ending(journal, tmp_path, SweepClock()):
+    with pytest.raises(DynoError, match="the disk is full"), ending(journal, tmp_path, BudgetClock()):
         pass
 
 
@@ -234,7 +234,7 @@ def test_a_finished_sweep_is_not_resumed(tmp_path: Path) -> None:
 
 
 def test_the_clock_stands_still_after_the_rounds() -> None:
-    clock = SweepClock(5.0)
+    clock = BudgetClock(5.0)
     clock.stop()
     assert clock.spent_s() == clock.spent_s()
     assert 5.0 <= clock.spent_s() < 6.0

@@ -11,9 +11,10 @@ import pytest
 from msgspec import structs
 
 from phpdyno.commands.tune import run as workflow
-from phpdyno.commands.tune.parts import Parts, TuneChanged, TuneClock, spent_in_parts
+from phpdyno.commands.tune.parts import Parts, TuneChanged, spent_in_parts
 from phpdyno.commands.tune.run import Tuning, digests_of, refuse_changed_tune
 from phpdyno.errors import DynoError
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.journal.reader import FILE
 from phpdyno.journal.records import Preflight
 from phpdyno.journal.tune import read_tune, write_tune
@@ -87,7 +88,7 @@ def parts(tmp_path: Path) -> Parts:
         for each in (*opening(MEASURED), *done, conclusion(MEASURED, done, JIT)):
             journal.append(each)
     anything: Any = SimpleNamespace()
-    return Parts(tmp_path, anything, anything, argv=(), clock=TuneClock(60.0), progress=FakeProgress())
+    return Parts(tmp_path, anything, anything, argv=(), clock=BudgetClock(budget_s=60.0), progress=FakeProgress())
 
 
 def test_a_part_that_was_measured_is_read_whatever_time_is_left(parts: Parts) -> None:

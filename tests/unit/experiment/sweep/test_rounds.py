@@ -10,7 +10,8 @@ import pytest
 from msgspec import Struct, structs
 
 from phpdyno.errors import BudgetTooSmall
-from phpdyno.experiment.sweep.rounds import Begun, SweepClock, SweepRunner
+from phpdyno.experiment.common.clock import BudgetClock
+from phpdyno.experiment.sweep.rounds import Begun, SweepRunner
 from phpdyno.experiment.sweep.visiting import VisitOrder
 from phpdyno.host.cores import Cores, split_cores
 from phpdyno.journal.sweep import ArmSeen, Lengths, Visited
@@ -79,7 +80,7 @@ class FakeRunner(SweepRunner):
             cast(Any, SimpleNamespace(cores=split_cores())),
             cast(Any, None),
             cast(Any, SimpleNamespace(append=journal.append)),
-            clock=SweepClock(),
+            clock=BudgetClock(),
             progress=self.told,
             begun=begun or Begun(),
         )

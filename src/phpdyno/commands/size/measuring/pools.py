@@ -12,13 +12,13 @@ from phpdyno.drive.arrivals import constant, poisson
 from phpdyno.drive.driver import LoopDriver, in_words
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.answer_check import AnswerCheck
+from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.experiment.common.driven_instances import UNLIMITED, native_driver
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters
 from phpdyno.experiment.common.stage import LiveInstance
 from phpdyno.experiment.common.warm_up import Warm, warm_up
 from phpdyno.experiment.comparison.schedule import deal
-from phpdyno.experiment.sweep.rounds import SweepClock
 from phpdyno.experiment.sweep.visiting import Guest, Visitor, VisitOrder
 from phpdyno.host.sockets.kernel_network import counts_interrupts_apart
 from phpdyno.model.arm import Arm
@@ -100,7 +100,7 @@ class Pools:
         workload: Workload,
         transport: Transport,
         seed: int,
-        clock: SweepClock,
+        clock: BudgetClock,
         budget_s: float,
         progress: Progress,
         threads: int = 1,
@@ -253,6 +253,6 @@ class Pools:
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence([self._seed, *numbers])))
 
 
-def now_s(clock: SweepClock) -> float:
+def now_s(clock: BudgetClock) -> float:
     """Seconds of the budget that are used up, rounded to what a record needs."""
     return round(clock.spent_s(), 3)

@@ -28,8 +28,8 @@ from phpdyno.commands.size.record import (
     TargetsChosen,
 )
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.bottleneck import find_bottleneck
-from phpdyno.experiment.common.threads import threads_for
+from phpdyno.experiment.common.limits.bottleneck import find_bottleneck
+from phpdyno.experiment.common.limits.threads import threads_for
 from phpdyno.experiment.common.warm_up import Warm
 from phpdyno.host.files.small_files import SmallFiles
 from phpdyno.journal.writer import JournalWriter

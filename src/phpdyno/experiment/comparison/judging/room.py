@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from phpdyno.experiment.common.beside_php import beside_php_words
-from phpdyno.experiment.common.bottleneck import find_bottleneck
+from phpdyno.experiment.common.limits.beside_php import beside_php_words
+from phpdyno.experiment.common.limits.bottleneck import find_bottleneck
 from phpdyno.journal.records import Calibrated
 from phpdyno.model.arm import Arm
 from phpdyno.model.facts import HostFacts

@@ -2,7 +2,7 @@
 
 import pytest
 
-from phpdyno.experiment.common.threads import MOST_THREADS, nginx_workers_for, threads_for
+from phpdyno.experiment.common.limits.threads import MOST_THREADS, nginx_workers_for, threads_for
 from phpdyno.model.runs.bottleneck import Load
 from tests.support.made_up.loads import load
 

@@ -4,7 +4,7 @@ seen to be the limit."""
 import math
 from collections.abc import Iterable
 
-from phpdyno.experiment.common.bottleneck import find_bottleneck
+from phpdyno.experiment.common.limits.bottleneck import find_bottleneck
 from phpdyno.model.runs.bottleneck import Load
 
 MOST_THREADS = 4

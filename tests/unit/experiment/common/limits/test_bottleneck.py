@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.experiment.common.bottleneck import STOLEN, find_bottleneck, shares_of
+from phpdyno.experiment.common.limits.bottleneck import STOLEN, find_bottleneck, shares_of
 from phpdyno.model.runs.bottleneck import Bottleneck, Kind, Load
 from phpdyno.report.bottleneck import bottleneck_sentence
 from tests.support.made_up.loads import SECOND_NS, load

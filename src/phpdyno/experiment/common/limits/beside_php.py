@@ -1,6 +1,6 @@
 """What runs beside PHP was full: in words, with the figures and the next step. Pure."""
 
-from phpdyno.experiment.common.bottleneck import FULL
+from phpdyno.experiment.common.limits.bottleneck import FULL
 from phpdyno.model.runs.bottleneck import Bottleneck
 
 EDGE = 1.05

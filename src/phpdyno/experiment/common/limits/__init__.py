@@ -1,0 +1,1 @@
+"""What was full: php-fpm, nginx, the database or the generator."""
