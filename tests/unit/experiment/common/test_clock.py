@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -10,11 +9,11 @@ from phpdyno.experiment.common.clock import BudgetClock
 
 
 @pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What the steady clock shows."""
     shown = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: shown[0])
-    yield shown
+    return shown
 
 
 def test_earlier_sessions_count_and_nothing_is_left_below_nothing(now: list[float]) -> None:
@@ -29,9 +28,8 @@ def test_earlier_sessions_count_and_nothing_is_left_below_nothing(now: list[floa
 def test_it_stands_while_paused_and_after_the_end(now: list[float]) -> None:
     clock = BudgetClock()
     now[0] += 5.0
-    with pytest.raises(RuntimeError), clock.paused():
+    with clock.paused():
         now[0] += 7.0
-        raise RuntimeError
     now[0] += 1.0
     assert clock.spent_s() == 6.0
     clock.stop()
