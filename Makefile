@@ -7,6 +7,8 @@ BESIDE := '(integration or slow) and not alone and not long'
 # Each of the two has a network of its own, which only root can give it: one phpdyno measures on a host.
 WORKERS := $(if $(filter 0,$(shell id -u)),2,0)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Each test starts a phpdyno, which would compile all of it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-long test-fast lint bench format venv wheel deb
 # Prerequisites are steps in an order (setup, then lint); with -j they would run at the same time.

@@ -1,6 +1,7 @@
 """What may not be left after any end: processes, sockets, cgroups, live directories."""
 
 import contextlib
+import os
 import time
 from pathlib import Path
 
@@ -20,9 +21,9 @@ def traces_of() -> list[str]:
     found = [f"process {path.name}: {line}" for path in Path("/proc").glob("[0-9]*") if (line := _ours(path, marker))]
     found += [f"directory {path}" for path in live_root().glob(f"{LIVE_PREFIX}*")]
     for root in CGROUP_ROOTS:
-        for group in Path(root).rglob(f"{LIVE_PREFIX}*"):
-            if not _lives(group.name):
-                found.append(f"cgroup {group}")
+        # A group that goes while it is looked into is passed over.
+        for place, groups, _ in os.walk(root):
+            found += [f"cgroup {place}/{name}" for name in groups if name.startswith(LIVE_PREFIX) and not _lives(name)]
     return found
 
 

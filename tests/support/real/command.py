@@ -15,6 +15,8 @@ HANGS_UP = ["env", "--default-signal=HUP"]
 """Before a command that a hang-up ends, also where the tests are to outlive one."""
 PAGE = "<?php echo '<html><body>', str_repeat('<p>A paragraph that stays.</p>', 40), '</body></html>';\n"
 
+_STARTED: list[subprocess.Popen[str]] = []
+
 FEWEST = ("--margin", "100%")
 """A margin beyond what most arms differ by: each is decided by the fewest and shortest blocks that
 make an interval finite, so that a comparison whose figures nobody asks for takes seconds. The
@@ -35,8 +37,24 @@ def compared(docroot: Path, runs: Path, *argv: str, code: int = 0) -> subprocess
 
 
 def start(*argv: str | Path) -> subprocess.Popen[str]:
-    """Start phpdyno without waiting."""
-    return subprocess.Popen([*COMMAND, *map(str, argv)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    """Start phpdyno without waiting; what still runs when its test is over is ended
+    (`end_started`)."""
+    process = subprocess.Popen([*COMMAND, *map(str, argv)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    _STARTED.append(process)
+    return process
+
+
+def end_started() -> None:
+    """End what a test that failed has left running: it would keep others from measuring."""
+    while _STARTED:
+        process = _STARTED.pop()
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.communicate(timeout=20.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
 
 
 def site(directory: Path, **files: str) -> Path:

@@ -3,7 +3,6 @@ newest, which is said."""
 
 import re
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 
 from phpdyno.errors import UsageError
@@ -19,10 +18,11 @@ def installed_phps(*, cli: bool = False) -> dict[str, str]:
     kind = _CLI if cli else _FPM
     found: dict[str, str] = {}
     for place in filter(None, program_path().split(":")):
-        for path in _listed(Path(place)):
-            named = kind.fullmatch(path.name)
+        for name in _listed(place):
+            named = kind.fullmatch(name)
+            path = f"{place}/{name}"
             if named and shutil.which(path):
-                found.setdefault(named[1], str(path))
+                found.setdefault(named[1], path)
     return dict(sorted(found.items(), key=lambda one: version_key(one[0]), reverse=True))
 
 
@@ -60,8 +60,9 @@ def _joined(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _listed(place: Path) -> Iterable[Path]:
+def _listed(place: str) -> list[str]:
+    """The names in a directory; none where it cannot be read."""
     try:
-        return sorted(place.iterdir())
+        return [each.name for each in Path(place).iterdir()]
     except OSError:
-        return ()
+        return []
