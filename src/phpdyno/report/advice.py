@@ -46,6 +46,8 @@ class ReachAdvice(Struct, frozen=True):
     next_step: str
     snippet: str = ""
     """Lines of TOML that give the app the service, '' where no kind of ours is one."""
+    missing: str = ""
+    """The server that the app wanted an answer of and got none; '' where it was something else."""
 
     @property
     def line(self) -> str:
@@ -116,9 +118,10 @@ def _peer(row: Connection, outcome: str, calls: int, watched: WatchedCount, name
     at = _at(row)
     kind = "" if row.protocol == "udp" else kind_of(row.port, row.path)
     what = f"{one_line(at)}{' (udp)' if row.protocol == 'udp' else ''}, {outcome}"
+    missing = "" if row.protocol == "udp" or row.path in SYSLOG else one_line(at)
     if kind and names is not None:
         snippet = service_snippet(kind, at, names)
-        return ReachAdvice(calls, often(calls, watched), what, f"{_inline(snippet)} gives it one", snippet)
+        return ReachAdvice(calls, often(calls, watched), what, f"{_inline(snippet)} gives it one", snippet, missing)
     if row.path in SYSLOG:
         step = "what is written to the system's log is dropped in this run"
     elif row.path:
@@ -127,7 +130,7 @@ def _peer(row: Connection, outcome: str, calls: int, watched: WatchedCount, name
         step = "nobody reads it in this run"
     else:
         step = f"`--allow-network {one_line(at)}` lets it through, for this run"
-    return ReachAdvice(calls, often(calls, watched), what, step)
+    return ReachAdvice(calls, often(calls, watched), what, step, missing=missing)
 
 
 def _same_peer(row: Connection) -> str:
@@ -156,7 +159,7 @@ def _lookups(reached: Reached, watched: WatchedCount) -> Iterable[ReachAdvice]:
         if not row.resolved:
             name = one_line(row.name)
             step = f"`--allow-network {name}:PORT` lets it through, for this run"
-            yield ReachAdvice(row.calls, often(row.calls, watched), f"{name} was looked up, and no address found", step)
+            yield ReachAdvice(row.calls, often(row.calls, watched), f"{name} was looked up, and no address found", step, missing=name)
     if reached.no_name_server:
         step = "a resolv.conf that names a server on loopback shows them, whether one answers or not"
         yield ReachAdvice(0, "at times", "names were looked up that are not known, since no name server can be reached", step)

@@ -1,9 +1,10 @@
 """What an app reached for before it was measured: from the journal's line to a part of the view,
 and in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from phpdyno.journal.records import ReachedFor
+from phpdyno.model.plan import Unit
 from phpdyno.report.advice import advise
 from phpdyno.report.view_parts import ReachRow, ReachView
 from phpdyno.report.words import count
@@ -18,7 +19,9 @@ def reach_view(found: ReachedFor) -> ReachView:
     if found.reached is None:
         return ReachView(0, (), found.unwatched or "no reason is recorded", found.unit)
     told = advise(found.reached, given=found.let_through, unit=found.unit)
-    rows = [ReachRow(each.calls, each.often, each.what, "" if found.bottle else each.next_step, each.snippet) for each in told]
+    rows = [
+        ReachRow(each.calls, each.often, each.what, "" if found.bottle else each.next_step, each.snippet, each.missing) for each in told
+    ]
     return ReachView(found.reached.requests, tuple(rows), "", found.unit)
 
 
@@ -34,6 +37,22 @@ def lines_of(view: ReachView, *, most: int = MOST_LINES) -> Iterator[str]:
         yield from (f"  {in_words(row)}" for row in shown)
         if len(shown) < len(view.rows):
             yield f"  and {len(view.rows) - len(shown)} more, listed on the page"
+
+
+def without_words(missing: Sequence[str], unit: Unit = "request", *, next_step: str = "; see it with: phpdyno check") -> str:
+    """Says that an app got no answer of servers that it wanted, so that its pages may be those of
+    an app in trouble; '' where it missed none."""
+    if not missing:
+        return ""
+    what, made = ("script", "what it does") if unit == "operation" else ("app", "its answers")
+    servers = count(len(missing), "server") if len(missing) > 2 else " and ".join(missing)
+    return f"the {what} got no answer of {servers}: {made} may be those of an app in trouble{next_step}"
+
+
+def missing_of(view: ReachView | None) -> tuple[str, ...]:
+    """The same for a run, as the warning of its answer; nothing where nobody looked."""
+    words = without_words([row.missing for row in view.rows if row.missing], view.unit) if view is not None else ""
+    return (f"Warning: {words}",) if words else ()
 
 
 def in_words(row: ReachRow) -> str:

@@ -40,6 +40,7 @@ class ReachRow(Struct, frozen=True):
     what: Annotated[str, says("What, by name, and how it ended.")]
     next_step: Annotated[str, says("What to do about it, or what became of it; empty for an app without a bottle.")]
     snippet: Annotated[str, says("Lines of an app.toml that give the app the service; empty where no kind of service is one.")]
+    missing: Annotated[str, says("The server that it wanted an answer of and got none; empty where it was nothing like that.")] = ""
 
 
 class ReachView(Struct, frozen=True):

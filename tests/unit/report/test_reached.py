@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from msgspec import json, structs
 
+from phpdyno.commands.compare.answer import compare_answer
 from phpdyno.commands.compare.render.page import render_page
 from phpdyno.commands.compare.view.document import document
 from phpdyno.commands.compare.view.whole import view_of
@@ -13,7 +14,7 @@ from phpdyno.commands.measure.view.whole import sweep_view
 from phpdyno.journal.records import ReachedFor, Record
 from phpdyno.journal.sweep import SWEEP_SCHEMA, Sweep, SweepHeader
 from phpdyno.model.inside.reach import Reached, Write
-from phpdyno.report.reached import MOST_LINES, lines_of, reach_view
+from phpdyno.report.reached import MOST_LINES, lines_of, reach_view, without_words
 from tests.support.made_up.journals import REACHED, finished, reaching
 from tests.support.made_up.sweeps.sweeps import plan_of
 from tests.unit.commands.compare.render.test_page import HOSTILE, Page
@@ -104,6 +105,7 @@ def test_the_document_has_all_of_it() -> None:
         "often": "3 x a request",
         "what": "api.stripe.com:443, unreachable",
         "next_step": "`--allow-network api.stripe.com:443` lets it through, for this run",
+        "missing": "api.stripe.com:443",
         "snippet": "",
     }
 
@@ -136,3 +138,18 @@ def test_the_whole_stack_contains_them() -> None:
 def test_without_services_there_is_no_word_of_them() -> None:
     assert "service cache" not in shown(finished(), 200)
     assert '<span class="key services">' not in page_of(finished())
+
+
+def test_servers_that_gave_no_answer_are_told_beside_the_result() -> None:
+    answer = compare_answer(view_of(reaching(), "run"), "runs/one")
+    (warning,) = [each for each in answer.notes if "in trouble" in each]
+    assert warning.startswith("Warning: the app got no answer of ")
+    assert "api.stripe.com:443" in warning or "servers" in warning
+    fine = ReachedFor(Reached(1, writes=(Write("/srv/x", "written", "", 1),)))
+    assert not any("in trouble" in each for each in compare_answer(view_of(reaching(fine), "run"), "runs/one").notes)
+
+
+def test_many_servers_are_counted() -> None:
+    assert without_words(["a:1", "b:2", "c:3"]).startswith("the app got no answer of 3 servers: its answers may be")
+    assert without_words(["a:1", "b:2"], "operation").startswith("the script got no answer of a:1 and b:2: what it does may be")
+    assert without_words([]) == ""

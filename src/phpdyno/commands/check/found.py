@@ -26,6 +26,7 @@ class CheckFound(Struct, frozen=True, kw_only=True):
     app: Annotated[str, Meta(description="Name of the app.")]
     bottle: Annotated[str, Meta(description="Why the app does not run in a bottle; empty where it does.")]
     targets: Annotated[tuple[TargetFound, ...], Meta(description="Each target.")]
+    remark: Annotated[str, Meta(description="What is strange about the targets together; empty for nothing.")] = ""
     notices: Annotated[tuple[str, ...], Meta(description="What was copied where the app does not say.")] = ()
     reached: Annotated[Reached | None, Meta(description="What the app reached for; null where it could not be watched.")] = None
     unwatched: Annotated[str, Meta(description="Why it could not be watched.")] = ""

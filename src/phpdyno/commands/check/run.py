@@ -3,8 +3,10 @@
 import re
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
+
+from msgspec import structs
 
 from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
@@ -15,7 +17,7 @@ from phpdyno.apps.source import App
 from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.drive.driver import Response
 from phpdyno.errors import DynoError
-from phpdyno.experiment.common.answer_check import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S, answer_of
+from phpdyno.experiment.common.answer_check import COMPLETE, LEARNING_FETCHES, LEARNING_PAUSE_S, answer_of, one_page
 from phpdyno.experiment.common.driven_instances import driven_instance
 from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.common.slot import DrivenInstance
@@ -32,6 +34,7 @@ from phpdyno.session.app_servers import serving
 from phpdyno.session.reach_pass import watch_app
 
 MOST_WARNINGS = 20
+NO_PHP = "no PHP makes this page: the web server answers it from a file"
 _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Recoverable fatal error): .*")
 
 
@@ -44,7 +47,7 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
         progress.phase("asking every target")
         with bench.running([arm]) as (instance,):
             driven = _driven(instance, bench, arm, asked)
-            targets = tuple(_targets(driven, asked, bench.app))
+            targets, remark = _targets(driven, asked, bench.app)
             driven.driver.close()
         progress.phase("watching what the app reaches for")
         reached, unwatched = watch_app(bench, arm, asked)
@@ -53,6 +56,7 @@ def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, worklo
             bottle=bench.supervisor.no_bottle,
             notices=bench.app.notices,
             targets=targets,
+            remark=remark,
             reached=reached,
             unwatched=unwatched,
             let_through=() if bench.supervisor.no_bottle else tuple(map(str, bench.app.peers)),
@@ -64,8 +68,9 @@ def _driven(instance: object, bench: Bench, arm: Arm, workload: Workload) -> Dri
     return driven_instance(instance, bench, Panel("cpu", arm, (), 1), workload=workload, transport=bench.transport, lengths={})  # type: ignore[arg-type]
 
 
-def _targets(driven: DrivenInstance, workload: Workload, app: PreparedApp) -> Iterator[TargetFound]:
-    """Every target several times in turn; the last time after a while, so that a clock shows."""
+def _targets(driven: DrivenInstance, workload: Workload, app: PreparedApp) -> tuple[tuple[TargetFound, ...], str]:
+    """Every target several times in turn, the last time after a while, so that a clock shows; and
+    what is strange about all of them."""
     asked: list[list[tuple[Response, float, float]]] = [[] for _ in workload.targets]
     said = ["" for _ in workload.targets]
     for turn in range(LEARNING_FETCHES):
@@ -75,8 +80,19 @@ def _targets(driven: DrivenInstance, workload: Workload, app: PreparedApp) -> It
             before = _logs(driven)
             asked[index].append(_timed(driven, index))
             said[index] += "".join(now[len(then) :] for then, now in zip(before, _logs(driven), strict=True))
-    for index, target in enumerate(workload.targets):
-        yield _judged(driven, target, asked[index], said[index], app)
+    found = [_judged(driven, target, asked[index], said[index], app) for index, target in enumerate(workload.targets)]
+    last = [answer_of(each[-1][0]) for each in asked]
+    remark = one_page(workload.targets, last, lambda _, answer: None if answer.body == last[0].body else "another page")
+    return tuple(without_php(found)), remark
+
+
+def without_php(found: Sequence[TargetFound]) -> list[TargetFound]:
+    """The targets, with what is to be said of those that PHP did nothing for: a comparison by its
+    CPU needs one that it makes."""
+    idle = [each.php_ms == 0.0 and not each.problem for each in found]
+    if all(idle):
+        return [structs.replace(each, problem=NO_PHP) for each in found]
+    return [structs.replace(each, warnings=(*each.warnings, NO_PHP)) if at else each for each, at in zip(found, idle, strict=True)]
 
 
 def _timed(driven: DrivenInstance, index: int) -> tuple[Response, float, float]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.model.notices import through_words
 from phpdyno.report.advice import advise
+from phpdyno.report.reached import without_words
 
 HEADS = ("target", "status", "bytes", "time", "PHP CPU", "moves")
 
@@ -35,6 +36,8 @@ def lines(found: CheckFound) -> Iterator[str]:
     """What stands below the table."""
     for target in found.targets:
         yield from _of_target(target)
+    if found.remark:
+        yield found.remark
     for each in found.not_reached:
         yield f"let through and not reached: {each}"
     yield from _reached(found)
@@ -61,6 +64,7 @@ def _reached(found: CheckFound) -> Iterator[str]:
     for each in told:
         yield f"  {each.often} {each.what}" if found.bottle else f"  {each.line}"
     if not found.bottle:
+        yield from filter(None, [without_words([each.missing for each in told if each.missing], next_step="")])
         yield "none of that leaves the bottle; `[service.NAME]` in an app.toml gives the app servers of its own"
 
 

@@ -13,6 +13,7 @@ from phpdyno.model.plan import Metric, Unit
 from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, noise_of, subject_of, table_of
 from phpdyno.report.answer.percent import Percent, change_of, said, signed
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, AnswerTable, CommandAnswer, Standing, TableLine
+from phpdyno.report.reached import missing_of
 from phpdyno.report.words import count, metric_words, milliseconds, percent, rate
 
 
@@ -26,7 +27,7 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
         result=result,
         standing=standing,
         beside=_beside(rows[0]) if len(rows) == 1 else (),
-        notes=(*_in_pages(view), *_warnings(rows), *_noise(view, rows), *_inside(view), SCOPE),
+        notes=(*_in_pages(view), *missing_of(view.reached), *_warnings(rows), *_noise(view, rows), *_inside(view), SCOPE),
         notices=first_of(view.preflight_warnings),
         next=next_of(view.command, view.outcome, run),
     )

@@ -7,6 +7,7 @@ from phpdyno.commands.measure.view.words import percentile_of, value_words
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, subject_of, table_of
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
+from phpdyno.report.reached import missing_of
 from phpdyno.report.words import count, percent, rate
 
 
@@ -20,7 +21,7 @@ def measure_answer(view: SweepView, run: str) -> CommandAnswer:
         result=ending_of(view.outcome, view.outcome_detail) if best is None else _result(best, level, several=len(view.arms) > 1),
         standing="open" if best is None else "none",
         beside=() if best is None else tuple(_beside(view, best)),
-        notes=(SCOPE,),
+        notes=(*view.noticed[:1], *missing_of(view.reached), SCOPE),
         notices=first_of(view.warnings),
         next=next_of("measure", view.outcome, run),
     )

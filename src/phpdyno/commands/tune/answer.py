@@ -13,6 +13,7 @@ from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal
 from phpdyno.report.answer.parts import next_of, noise_of, subject_words
 from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
+from phpdyno.report.reached import missing_of, reach_view
 from phpdyno.report.words import count, milliseconds, percent
 from phpdyno.stats.comparison.judge import margin_log
 from phpdyno.tuning.outcome import NO_TIME
@@ -36,11 +37,18 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
         result=result,
         standing=standing,
         beside=(*_beside(proved), *_by_load(found, proved)),
-        notes=(*_not_tested(found), *_noise(proved, asked.goal)),
+        notes=(*_remarks(record), *_not_tested(found), *_noise(proved, asked.goal)),
         notices=first_of(record.warnings),
         next=_next(record, run),
     )
     return answer.with_table(_table(answer, found, asked, record.host.hugepage_kib)) if record.outcome == "finished" else answer
+
+
+def _remarks(record: TuneRecord) -> tuple[str, ...]:
+    """What the answers of the control showed, and servers that the app got no answer of."""
+    said = record.found.remarks
+    more = (f"{len(said) - 1} more remarks on answers: --verbose",) if len(said) > 1 else ()
+    return (*said[:1], *more, *missing_of(reach_view(record.reached) if record.reached else None))
 
 
 def _proved(found: Found) -> Confirmed | None:

@@ -14,7 +14,7 @@ from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.runner import Runner
 from phpdyno.experiment.comparison.state import RunState
 from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
-from phpdyno.journal.records import SCHEMA, Ended, Header, Incident, Planned, ReachedFor, Record
+from phpdyno.journal.records import IN_A_PAGE, SCHEMA, Ended, Header, Incident, Planned, ReachedFor, Record
 from phpdyno.journal.tune import TunePart
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
@@ -69,6 +69,12 @@ class Parts:
             self._go_on(state, name)
         self.taken.append(TunePart(name, state.spent_s, len({seen.block for seen in state.observations})))
         return state
+
+    def remarks(self, name: str) -> tuple[str, ...]:
+        """What the answers of a part showed, each once: messages of PHP, targets with one
+        answer."""
+        records = records_of_part(self._run / name)
+        return tuple(dict.fromkeys(each.detail for each in records if isinstance(each, Incident) and each.kind == IN_A_PAGE))
 
     def look_before(self, arm: Arm, workload: Workload) -> ReachedFor | None:
         """What an arm reaches for, told to the onlooker; None where nobody looks. Never a

@@ -2,7 +2,7 @@
 each block."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -19,8 +19,10 @@ from phpdyno.experiment.common.patterns import patterns_of
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.journal.records import TargetAnswer
-from phpdyno.model.workload import Workload
+from phpdyno.model.workload import Target, Workload
 
+OK = 200
+SERVER_BLOCK = """: nginx = "site.conf" in app.toml, or --nginx"""
 LEARNING_FETCHES = 5
 LEARNING_PAUSE_S = 1.1
 ASKED_AGAIN = 4
@@ -34,6 +36,18 @@ class Differing(Struct, frozen=True):
 
     what: str
     lasting: bool
+
+
+def one_page(targets: Sequence[Target], answers: Sequence[Answer], differs: Callable[[int, Answer], str | None]) -> str:
+    """Says that all pages of an app are one and the same, which `differs` in nothing but what moves
+    in it; '' where there are several, and where bodies are not compared."""
+    if len(targets) < 2 or any(each.answers != "body" or each.status != OK or not each.path.startswith("/") for each in targets):
+        return ""
+    if any(differs(0, answer) for answer in answers[1:]):
+        return ""
+    which = f"{targets[0].label} and {targets[1].label}" if len(targets) == 2 else f"all {len(targets)} targets"
+    size = f"{len(answers[0].body):,} bytes"
+    return f"{which} answer the very same page ({size}): if these are different pages of your site, it wants its server block{SERVER_BLOCK}"
 
 
 class AnswerCheck:
@@ -121,6 +135,8 @@ class AnswerCheck:
             if not why or why in error.what:
                 raise
             raise DynoError(f"{error.what}: {why}", where=error.where, next_step=error.next_step) from error
+        if words := one_page(targets, [several[-1] for several in answers], self._known.differs):
+            self._said_in_pages.append(words)
         return self._known.compare([several[0] for several in answers]).targets
 
     def _know(self, expectation: Expectation) -> None:

@@ -236,3 +236,4 @@ class Found(Struct, frozen=True):
     loaded: Annotated[tuple[Confirmed, ...], Meta(description="What is judged by throughput, beside what was adopted.")] = ()
     settings: Annotated[dict[str, str], Meta(description="The settings that were adopted.")] = field(default_factory=dict)
     notes: Annotated[tuple[str, ...], Meta(description="What else a reader should know.")] = ()
+    remarks: Annotated[tuple[str, ...], Meta(description="What the control's answers showed: messages of PHP, one page for all.")] = ()

@@ -1,7 +1,8 @@
 """A check in words."""
 
 from phpdyno.commands.check import view
-from phpdyno.commands.check.found import CheckFound
+from phpdyno.commands.check.found import CheckFound, TargetFound
+from phpdyno.commands.check.run import NO_PHP, without_php
 from phpdyno.model.inside.reach import Connection, Reached
 
 ROW = Connection("api.example.com", 443, "", "inet", "tcp", "refused", "ECONNREFUSED", 5)
@@ -30,3 +31,23 @@ def test_what_is_let_through_comes_first_and_is_not_told_to_be_let_through_again
     lines = list(view.lines(told))
     assert lines[0] == "let through and not reached: api.example.com:443: Connection refused"
     assert not any("--allow-network" in line for line in lines)
+
+
+def test_an_app_without_its_servers_may_be_in_trouble() -> None:
+    assert "the app got no answer of api.example.com:443: its answers may be those of an app in trouble" in view.lines(found())
+    assert not any("in trouble" in line for line in view.lines(found(let_through=("api.example.com:443",))))
+
+
+def test_what_is_strange_about_all_targets_is_told() -> None:
+    assert "/ and /a answer the very same page" in view.lines(found(remark="/ and /a answer the very same page"))
+
+
+def test_a_page_that_php_does_not_make_is_told_and_alone_cannot_be_measured() -> None:
+    made, file = TargetFound(label="/", php_ms=0.3), TargetFound(label="/manual/", php_ms=0.0)
+    beside = without_php((made, file))
+    assert [(each.warnings, each.problem) for each in beside] == [((), ""), ((NO_PHP,), "")]
+    alone = CheckFound(app="shop", bottle="", targets=tuple(without_php((file,))))
+    assert not alone.measurable
+    assert f"/manual/ cannot be measured: {NO_PHP}" in view.lines(alone)
+    broken = TargetFound(label="/b", php_ms=0.0, problem="it gets no answer")
+    assert without_php((broken,)) == [broken]

@@ -7,7 +7,7 @@ import pytest
 
 from phpdyno._native import OUTCOMES
 from phpdyno.drive.driver import Response
-from phpdyno.experiment.common import answer_check as gate_file
+from phpdyno.experiment.common import answer_check as answer_check_file
 from phpdyno.experiment.common.answer_check import AnswerCheck
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.model.workload import Target, Workload
@@ -24,7 +24,7 @@ def response(body: bytes = PAGE, outcome: str = "ok", status: int = 200) -> Resp
     return told
 
 
-class FakeLane:
+class FakeDriven:
     """Answers with one body after another, the last for ever."""
 
     def __init__(self, name: str, *bodies: bytes) -> None:
@@ -39,12 +39,12 @@ class FakeLane:
 
 
 def driven(name: str, *bodies: bytes) -> Any:
-    return FakeLane(name, *bodies)
+    return FakeDriven(name, *bodies)
 
 
 @pytest.fixture
 def answer_check(monkeypatch: pytest.MonkeyPatch) -> AnswerCheck:
-    monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
+    monkeypatch.setattr(answer_check_file, "LEARNING_PAUSE_S", 0.0)
     learnt = AnswerCheck(Workload((Target("/"),)))
     learnt.learn(driven("control", PAGE))
     return learnt
@@ -123,9 +123,37 @@ def test_a_first_request_without_an_answer_is_a_failed_request(answer_check: Ans
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_clock_that_went_on_is_learnt_instead_of_blaming_the_arm(monkeypatch: pytest.MonkeyPatch, at_once: bool) -> None:
-    monkeypatch.setattr(gate_file, "LEARNING_PAUSE_S", 0.0)
+    monkeypatch.setattr(answer_check_file, "LEARNING_PAUSE_S", 0.0)
     at = {minute: PAGE.replace(b"</body>", b"<p>It is 19:%d</p></body>" % minute) for minute in (54, 55, 56)}
     answer_check = AnswerCheck(Workload((Target("/"),)))
     answer_check.learn(driven("control", at[54]))
 
     assert answer_check.check(driven("treatment", at[56]), driven("control", at[56]), [response(at[55])], at_once=at_once).equal
+
+
+@pytest.mark.parametrize(
+    ("targets", "bodies", "said"),
+    [
+        (("/", "/products/5"), (PAGE,), "/ and /products/5 answer the very same page (1,106 bytes)"),
+        (("/", "/a", "/b"), (PAGE,), "all 3 targets answer the very same page"),
+        (("/", "/products/5"), (PAGE, SALE) * 5, ""),
+        (("/",), (PAGE,), ""),
+        (("ping", "select"), (PAGE,), ""),
+    ],
+)
+def test_targets_that_all_answer_one_page_are_told(
+    monkeypatch: pytest.MonkeyPatch, targets: tuple[str, ...], bodies: tuple[bytes, ...], said: str
+) -> None:
+    monkeypatch.setattr(answer_check_file, "LEARNING_PAUSE_S", 0.0)
+    learnt = AnswerCheck(Workload(tuple(map(Target, targets))))
+    learnt.learn(driven("control", *bodies))
+    told = learnt.said_in_pages()
+    assert (len(told) == 1 and told[0].startswith(said)) if said else told == []
+
+
+def test_a_page_whose_moving_part_differs_is_the_same_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_check_file, "LEARNING_PAUSE_S", 0.0)
+    moving = [PAGE.replace(b"</body>", b"<i>token %08x</i></body>" % number) for number in range(100, 110)]
+    learnt = AnswerCheck(Workload((Target("/"), Target("/products/5"))))
+    learnt.learn(driven("control", *moving))
+    assert "nginx = " in "".join(learnt.said_in_pages())

@@ -224,6 +224,7 @@ class SweepView(Struct, frozen=True, kw_only=True):
     host: Annotated[str, says("The machine in words.")]
     environment: Annotated[tuple[EnvironmentRow, ...], says("The machine, the servers and the builds, one fact each.")]
     warnings: Annotated[tuple[str, ...], says("What the host does that may disturb a measurement.")]
+    noticed: Annotated[tuple[str, ...], says("What answers showed before the first round: messages of PHP, targets with one page.")] = ()
     reached: Annotated[
         ReachView | None, says("What the app reached for; null where nobody looked: built-in apps, records before schema 2.")
     ] = None

@@ -65,6 +65,7 @@ def sweep_view(sweep: Sweep, run_name: str) -> SweepView:
         host=scope.host_in_words(host),
         environment=_environment(sweep, host),
         warnings=tuple(dict.fromkeys([*(warning for each in sweep.hosts for warning in each.warnings), *sweep.noticed])),
+        noticed=sweep.noticed,
         reached=reach_view(sweep.reached) if sweep.reached else None,
         sentences=tuple(arm.sentence for arm in arms),
         repeat=scope.repeat(header.argv, plan.seed, "measure"),

@@ -99,6 +99,9 @@ class TuneSearch:
         seen = state.calibrated.get(measurer.metric)
         if seen is None:
             raise DynoError(f"the control differs from itself: {state.verdicts[AA].reason}")
+        self.take(remarks=measurer.parts.remarks(LOOK))
+        for words in self.found.remarks:
+            self._tell(words)
         facts = state.facts[control.name]
         measurer.make_room_for(facts, max((each.control.worker_kib or 0 for each in seen.aa), default=0))
         pair_s = seen.block_s / sum(seen.pairs.values())

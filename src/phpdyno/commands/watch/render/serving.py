@@ -136,7 +136,7 @@ class Served:
         self.address = f"{shown}:{self._server.server_address[1]}"
         self.is_local = self._server.only_local
         self._thread = threading.Thread(
-            target=self._server.serve_forever, name="phpdyno-watch-http", daemon=True, kwargs={"poll_interval": 0.5}
+            target=self._server.serve_forever, name="phpdyno-watch-http", daemon=True, kwargs={"poll_interval": 0.05}
         )
 
     def __enter__(self) -> Self:
