@@ -92,8 +92,13 @@ def calibrated(made: Plan, metric: Metric = "cpu", *, aa: int = 8, slot: int = 1
         alive=3 if metric == "cpu" else 1,
         took_s=21.0,
         allan=allan if metric == "cpu" else (),
-        aa=aa_blocks(aa),
+        aa=aa_blocks(aa) if metric == "cpu" else tuple(map(_under_load, aa_blocks(aa))),
     )
+
+
+def _under_load(seen: Observation) -> Observation:
+    """The same, of arms that are loaded."""
+    return structs.replace(seen, control=loaded_cost(880.0), treated=loaded_cost(880.0))
 
 
 def carried(name: str, slot: int, effect: float, number: int, *, sigma: float = 0.008) -> list[CarriedOver]:

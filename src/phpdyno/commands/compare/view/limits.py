@@ -1,20 +1,46 @@
 """What blocks themselves show against a comparison: a PHP that ran elsewhere than where it is
-measured, an opcache that compiled on. Pure."""
+measured, an opcache that compiled on, an app that was not in one state. Pure."""
 
 from collections.abc import Sequence
+from statistics import median
 
+from phpdyno.commands.compare.view.costs import valid_requests
 from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.experiment.comparison.state import STILL_COMPILING
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
+from phpdyno.report.words import milliseconds
 
+FIRST = 2
+"""Blocks that say what the control cost at the beginning."""
+LEAST_TO_MOVE = 4
+MOVED = 1.5
+"""Between the beginning and the second half: neighbours make less of a difference."""
 MOST_OF_CORES = 1.1
 """What PHP does after its last answer counts in the next slot, whose seconds it did not take."""
 
 
 def doubts_of_blocks(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warnings of a treatment that its blocks give rise to, of those that count."""
-    return (*_ran_elsewhere(gathered, counted), *_compiled(gathered, arm, counted))
+    return (*_ran_elsewhere(gathered, counted), *_compiled(gathered, arm, counted), *_moved(gathered, arm, counted))
+
+
+def _moved(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
+    """The warning of a treatment whose control cost something else at the end than at the
+    beginning, calibration included: the app was not in one state."""
+    calibrated = gathered.calibrations.get(gathered.plan.metric_of(arm.name))
+    costs = [each.control for each in (*(calibrated.aa if calibrated else ()), *counted)]
+    per_request_ms = [cost.php_cpu_ns / valid / 1e6 for cost in costs if (valid := valid_requests(cost)) and cost.php_cpu_ns > 0]
+    if len(per_request_ms) < LEAST_TO_MOVE:
+        return ()
+    first, last = median(per_request_ms[:FIRST]), median(per_request_ms[len(per_request_ms) // 2 :])
+    if max(first, last) <= MOVED * min(first, last):
+        return ()
+    verb = "fell" if last < first else "rose"
+    return (
+        f"the control's CPU per request {verb} from {milliseconds(first)} to {milliseconds(last)} ms while it was measured: the app was "
+        "not in one state (a cache that fills, data that grow), and figures in ms mix both; measure again once it is",
+    )
 
 
 def _compiled(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:

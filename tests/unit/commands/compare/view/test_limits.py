@@ -13,7 +13,9 @@ from phpdyno.experiment.comparison.judging.room import BESIDE_PHP
 from phpdyno.journal.records import Planned, Preflight, Record
 from phpdyno.model.arm import APACHE
 from phpdyno.model.observation import Cost
-from tests.support.made_up.journals import arm, opening, preflight
+from tests.support.made_up.journals import arm, blocks, opening, preflight
+from tests.support.made_up.journals import cost as php_cost
+from tests.support.made_up.journals import plan as journal_plan
 from tests.support.made_up.protocol import STATIC, loaded_blocks, loaded_cost
 from tests.unit.commands.compare.render.test_page import Page
 from tests.unit.commands.compare.render.test_terminal import shown
@@ -136,6 +138,28 @@ def test_a_php_that_had_more_than_its_cores_is_told(cores: int, had: str) -> Non
     assert warnings(run(cores, home, away)) == (said,)
     assert warnings(run(cores, away, home)) == (said,)
     assert warnings(run(cores, home)) == ()
+
+
+@pytest.mark.parametrize(
+    ("costs_ms", "said"),
+    [
+        ([1.37, 1.35, 0.93, *[0.19] * 9], "fell from 1.360 to 0.190 ms"),
+        ([0.2, 0.2, 0.2, *[0.4] * 9], "rose from 0.200 to 0.400 ms"),
+        ([0.2, 0.22, 0.26, 0.24, *[0.25] * 8], ""),
+        ([0.2, 0.2, 0.2, 0.2, 0.2, 0.9, *[0.2] * 6], ""),
+        ([1.37, 0.19, 0.19], ""),
+    ],
+)
+def test_an_app_that_was_not_in_one_state_is_told(costs_ms: list[float], said: str) -> None:
+    jit = arm("jit", ini__opcache__jit="tracing")
+    done = blocks({jit.name: 1.1}, len(costs_ms), sigma=0.002)
+    moved = [
+        structs.replace(block, observations=tuple(structs.replace(seen, control=php_cost(ms)) for seen in block.observations))
+        for block, ms in zip(done, costs_ms, strict=True)
+    ]
+    (row,) = view_of([*opening(journal_plan(jit)), *moved], "run").rows
+    told = [each for each in row.warnings if "one state" in each]
+    assert (len(told) == 1 and said in told[0]) if said else told == []
 
 
 def test_nginx_on_phps_cores_is_no_neighbour() -> None:
