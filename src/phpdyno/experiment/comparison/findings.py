@@ -18,6 +18,7 @@ from phpdyno.servers.database.mariadb import Database
 from phpdyno.stats.comparison.wrong_answers import wrong_words
 
 DATABASE_END_S = 1.0
+LENGTH_MOVES = 'a page whose length changes by itself is compared by its status: answers = "status" for its target in app.toml; '
 
 
 class Findings:
@@ -45,7 +46,8 @@ class Findings:
         run."""
         self.require_database()
         if arm.name not in self._treatments:
-            raise DynoError(f"the control cannot be measured: {why}", next_step=f"see {self._logs}")
+            hint = LENGTH_MOVES if "wrong_length" in why else ""
+            raise DynoError(f"the control cannot be measured: {why}", next_step=f"{hint}see {self._logs}")
         self.log.incident(arm.name, "invalid", why, block=block)
         proofs = self.log.state.proofs.get(arm.name, ())
         metric = self.log.plan.metric_of(arm.name)
