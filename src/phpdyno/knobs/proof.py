@@ -14,6 +14,30 @@ Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
 the control's facts too is a `contrast` (contrast.py)."""
 
 OPCACHE_OFF = "opcache is off, so this setting does nothing"
+FILES_ONLY = "opcache keeps its code in files alone (opcache.file_cache_only), so this setting does nothing"
+FROM_FILES = frozenset(
+    f"opcache.{name}"
+    for name in (
+        "optimization_level",
+        "validate_timestamps",
+        "revalidate_freq",
+        "revalidate_path",
+        "enable_file_override",
+        "save_comments",
+        "record_warnings",
+        "dups_fix",
+        "max_file_size",
+        "blacklist_filename",
+        "file_update_protection",
+        "file_cache_consistency_checks",
+        "use_cwd",
+        "validate_permission",
+        "validate_root",
+        "file_cache_read_only",
+    )
+)
+"""Settings that act without shared memory too: on what is compiled, and on when files are looked
+at."""
 CARRIED = "carried-"
 """What the name of an ini file begins with that is a copy of another one without the lines that
 load extensions."""
@@ -51,11 +75,22 @@ def with_opcache(name: str, domain: Domain = TEXT) -> Proof:
     inner = in_force(name, domain)
 
     def proof(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
-        if facts.opcache is None:
-            return False, OPCACHE_OFF
+        if facts.opcache is None and not (name in FROM_FILES and _files_only(facts)):
+            return False, why_off(facts)
         return inner(facts, wanted)
 
     return proof
+
+
+def why_off(facts: WorkerFacts) -> str:
+    """Why a setting of opcache does nothing in a worker that tells nothing of it."""
+    return FILES_ONLY if _files_only(facts) else OPCACHE_OFF
+
+
+def _files_only(facts: WorkerFacts) -> bool:
+    """Whether opcache is at work without shared memory, which its own status calls off."""
+    on = all(BOOLEAN.canonical(facts.ini.get(f"opcache.{name}", "") or "0") == "1" for name in ("enable", "file_cache_only"))
+    return facts.opcache is None and on and bool(facts.ini.get("opcache.file_cache"))
 
 
 def opcache_switch(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:

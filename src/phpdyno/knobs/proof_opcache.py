@@ -2,7 +2,7 @@
 predicates over WorkerFacts."""
 
 from phpdyno.knobs.domain import JIT, Domain, size_bytes
-from phpdyno.knobs.proof import OPCACHE_OFF, Proof, in_force
+from phpdyno.knobs.proof import Proof, in_force, why_off
 from phpdyno.model.facts import WorkerFacts
 
 _MIB = 1 << 20
@@ -11,7 +11,7 @@ _MIB = 1 << 20
 def memory(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """What is used, free and wasted makes up the wanted MiB."""
     if facts.opcache is None:
-        return False, OPCACHE_OFF
+        return False, why_off(facts)
     status = facts.opcache
     total = status.used_bytes + status.free_bytes + status.wasted_bytes
     detail = f"{total / _MIB:.1f} MiB of shared memory, {status.free_bytes / _MIB:.1f} of them free"
@@ -21,7 +21,7 @@ def memory(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 def interned_strings(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """The buffer has the wanted MiB, of which its own hash table takes an eighth to a quarter."""
     if facts.opcache is None:
-        return False, OPCACHE_OFF
+        return False, why_off(facts)
     size, free = facts.opcache.strings_bytes, facts.opcache.strings_free_bytes
     asked = int(wanted) * _MIB
     if asked == 0:
@@ -32,7 +32,7 @@ def interned_strings(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
 def table_of_files(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """The hash table has at least so many entries; opcache rounds up to one of its primes."""
     if facts.opcache is None:
-        return False, OPCACHE_OFF
+        return False, why_off(facts)
     status = facts.opcache
     return status.most_keys >= int(wanted), f"the table holds {status.most_keys} keys, {status.keys} are taken"
 
@@ -43,7 +43,7 @@ def preload(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     if not wanted:
         return count == 0, f"{count or 'no'} scripts preloaded"
     if facts.opcache is None:
-        return False, OPCACHE_OFF
+        return False, why_off(facts)
     ok, detail = in_force("opcache.preload")(facts, wanted)
     return ok and count > 0, f"{count} scripts preloaded; {detail}"
 
