@@ -12,7 +12,7 @@ class TargetFound(Struct, frozen=True, kw_only=True):
 
     label: Annotated[str, Meta(description="The target.")]
     status: Annotated[int | None, Meta(description="HTTP status of the last answer.")] = None
-    body_bytes: Annotated[int | None, Meta(description="Bytes of the body of the last answer.")] = None
+    body_bytes: Annotated[int | None, Meta(description="Bytes of the body of the last answer, uncompressed.")] = None
     time_ms: Annotated[float | None, Meta(description="Median time of an answer, the first left out, in milliseconds.")] = None
     php_ms: Annotated[float | None, Meta(description="Median CPU time of PHP for it, the first left out, in milliseconds.")] = None
     moving: Annotated[float | None, Meta(description="Share of the body that differs between answers, 0 to 1.")] = None

@@ -119,7 +119,7 @@ def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, 
     return TargetFound(
         label=target.label,
         status=last.status or None,
-        body_bytes=len(last.body),
+        body_bytes=len(answer_of(last).body),
         time_ms=statistics.median(time_ms for _, time_ms, _ in warm),
         php_ms=statistics.median(cpu_ms for _, _, cpu_ms in warm),
         moving=moving,
