@@ -40,7 +40,7 @@ def repository(place: Path, before: int, after: int) -> None:
     git("commit", "-qam", "after")
 
 
-@pytest.mark.parametrize(("after", "code", "word"), [(60_000, 3, "worse"), (10_000, 0, "better")])
+@pytest.mark.parametrize(("after", "code", "word"), [(60_000, 3, "worse"), pytest.param(10_000, 0, "better", marks=pytest.mark.long)])
 def test_a_slower_commit_is_red_and_a_faster_one_green(tmp_path: Path, after: int, code: int, word: str) -> None:
     tmp_path.chmod(0o755)
     place = tmp_path / "shop"

@@ -97,7 +97,10 @@ echo str_repeat('<p>some words of a page</p>', 80), $rare && mt_rand(1, $rare) =
 """
 
 
-@pytest.mark.parametrize(("rare", "clock"), [("12", ""), ("12", "1"), ("1500", ""), ("1500", "1")])
+@pytest.mark.parametrize(
+    ("rare", "clock"),
+    [("12", ""), pytest.param("12", "1", marks=pytest.mark.long), pytest.param("1500", "", marks=pytest.mark.long), ("1500", "1")],
+)
 def test_a_treatment_that_answers_wrongly_now_and_then_gets_no_verdict(tmp_path: Path, runs: Path, rare: str, clock: str) -> None:
     """Whatever it saves, and also where much of the page moves by itself."""
     docroot = site(tmp_path / "site", index=RARE)
