@@ -47,7 +47,7 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
 def _remarks(record: TuneRecord) -> tuple[str, ...]:
     """What the answers of the control showed, and servers that the app got no answer of."""
     said = record.found.remarks
-    more = (f"{len(said) - 1} more remarks on answers: --verbose",) if len(said) > 1 else ()
+    more = (f"{count(len(said) - 1, 'more remark')} on answers: --verbose",) if len(said) > 1 else ()
     return (*said[:1], *more, *missing_of(reach_view(record.reached) if record.reached else None))
 
 

@@ -6,10 +6,12 @@ from msgspec import structs
 from phpdyno.commands.tune.answer import tune_answer
 from phpdyno.commands.tune.render.page import render_tune
 from phpdyno.commands.tune.view import tune_view
+from phpdyno.journal.records import ReachedFor
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.runs.tune import ChangeEffect, Found, PartFound, Race, Racer, Screening, TunedRatio
 from phpdyno.report.answer.shape import MOST_LINES, Standing
 from phpdyno.tuning.outcome import NO_TIME
+from tests.support.made_up.journals import REACHED
 from tests.support.made_up.sweeps.tunes import FOUND, JIT, confirmed, record
 
 RUN = "runs/one"
@@ -115,6 +117,15 @@ def test_where_nothing_could_be_measured_nothing_is_judged() -> None:
     found = Found(changes=FOUND.changes, screening=Screening(4, 2, 5, 4, 0.03, effects=effects))
     answer = tune_answer(record(found), RUN)
     assert (answer.result, answer.standing) == ("nothing is decided: no change could be measured in this budget (give more)", "open")
+
+
+def test_what_the_answers_showed_stands_beside_the_result() -> None:
+    page = "/ and /a answer the very same page (16 bytes)"
+    assert tune_answer(record(structs.replace(FOUND, remarks=(page,))), RUN).notes[0] == page
+    several = structs.replace(FOUND, remarks=(page, "/ shows a message of PHP: Warning"))
+    assert tune_answer(record(several), RUN).notes[:2] == (page, "1 more remark on answers: --verbose")
+    missed = tune_answer(record(reached=ReachedFor(REACHED)), RUN).notes
+    assert any(each.startswith("Warning: the app got no answer of") for each in missed)
 
 
 def test_what_there_was_no_time_to_race_is_not_said_to_be_worth_nothing() -> None:

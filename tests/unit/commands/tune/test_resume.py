@@ -16,7 +16,7 @@ from phpdyno.commands.tune.run import Tuning, digests_of, refuse_changed_tune
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.journal.reader import FILE
-from phpdyno.journal.records import Preflight
+from phpdyno.journal.records import IN_A_PAGE, Incident, Preflight
 from phpdyno.journal.tune import read_tune, write_tune
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.plan import Plan
@@ -95,6 +95,15 @@ def test_a_part_that_was_measured_is_read_whatever_time_is_left(parts: Parts) ->
     state = parts.measure("try-1", lambda: structs.replace(MEASURED, budget_s=1.0))
     assert state.plan == MEASURED
     assert list(state.verdicts) == [JIT.name]
+
+
+def test_what_answers_showed_is_read_from_the_parts_journal(parts: Parts, tmp_path: Path) -> None:
+    with JournalWriter(tmp_path / "try-1" / FILE) as journal:
+        for detail in ("/ shows a message of PHP: Warning", "/ and /a answer the very same page", "/ shows a message of PHP: Warning"):
+            journal.append(Incident(3, "control", IN_A_PAGE, detail))
+        journal.append(Incident(3, "control", "clock step", "the clock was set"))
+    assert parts.remarks("try-1") == ("/ shows a message of PHP: Warning", "/ and /a answer the very same page")
+    assert parts.remarks("try-2") == ()
 
 
 OTHER_BUILD = structs.replace(JIT, php=structs.replace(JIT.php, build_id="f00d"))
