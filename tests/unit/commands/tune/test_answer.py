@@ -124,6 +124,7 @@ def test_what_the_answers_showed_stands_beside_the_result() -> None:
     assert tune_answer(record(structs.replace(FOUND, remarks=(page,))), RUN).notes[0] == page
     several = structs.replace(FOUND, remarks=(page, "/ shows a message of PHP: Warning"))
     assert tune_answer(record(several), RUN).notes[:2] == (page, "1 more remark on answers: --verbose")
+    assert all(each in render_tune(tune_view(record(several), "run")) for each in several.remarks)
     missed = tune_answer(record(reached=ReachedFor(REACHED)), RUN).notes
     assert any(each.startswith("Warning: the app got no answer of") for each in missed)
 

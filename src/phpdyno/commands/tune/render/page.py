@@ -38,7 +38,7 @@ def render_tune(view: TuneView, answer: CommandAnswer | None = None) -> str:
         view=view,
         found=found,
         refused=left_out(found.changes),
-        told=(*rest_of(view.warnings), *found.notes),
+        told=(*rest_of(view.warnings), *found.remarks, *found.notes),
     )
 
 

@@ -146,5 +146,5 @@ def _left_out(found: Found) -> list[RenderableType]:
 
 
 def _notes(view: TuneView) -> list[RenderableType]:
-    told = (*rest_of(view.warnings), *view.found.notes)
+    told = (*rest_of(view.warnings), *view.found.remarks, *view.found.notes)
     return [inert(f"note: {each}", "dim") for each in told]
