@@ -5,6 +5,8 @@ import functools
 import grp
 import os
 import pwd
+import shutil
+import sys
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,6 +16,20 @@ from phpdyno.errors import DynoError
 OWN_NUMBERS = range(65533, 65519, -1)
 """Numbers for the account that root's servers run as; systemd gives out up to 65519, Debian none of
 65000 to 65533."""
+
+
+SUDO_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where sudo looks for programs (Debian's secure_path), whatever the shell's PATH is."""
+
+
+def own_place(path: str | None = None) -> Path | None:
+    """Where this phpdyno lies, if a shell that looks in `path` (None: its own PATH) does not find
+    it by its name."""
+    place = Path(sys.executable).parent / "phpdyno"
+    if not place.is_file():
+        return None
+    found = shutil.which("phpdyno", path=path)
+    return None if found is not None and Path(found).resolve() == place.resolve() else place
 
 
 class ServiceUser(Struct, frozen=True):

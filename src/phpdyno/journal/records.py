@@ -172,6 +172,8 @@ class BlockDone(Struct, frozen=True, tag="block"):
     samples: str
 
 
+REMARK = "what the targets answer together"
+"""The kind of an incident: all of them answer one page."""
 IN_A_PAGE = "PHP complains in a page"
 """The kind of an incident: a message of PHP stands in an answer."""
 
@@ -187,9 +189,11 @@ class Incident(Struct, frozen=True, tag="incident"):
 
 
 class Concluded(Struct, frozen=True, tag="verdict"):
-    """A treatment's verdict."""
+    """A treatment's verdict. `beside_php`: whether what ran beside PHP was looked at for its
+    warnings; earlier versions did that in the report."""
 
     verdict: Verdict
+    beside_php: bool = False
 
 
 class ExplainedArms(Struct, frozen=True, tag="explained"):

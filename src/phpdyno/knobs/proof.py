@@ -14,30 +14,9 @@ Proof = Callable[[WorkerFacts, str], tuple[bool, str]]
 the control's facts too is a `contrast` (contrast.py)."""
 
 OPCACHE_OFF = "opcache is off, so this setting does nothing"
-FILES_ONLY = "opcache keeps its code in files alone (opcache.file_cache_only), so this setting does nothing"
-FROM_FILES = frozenset(
-    f"opcache.{name}"
-    for name in (
-        "optimization_level",
-        "validate_timestamps",
-        "revalidate_freq",
-        "revalidate_path",
-        "enable_file_override",
-        "save_comments",
-        "record_warnings",
-        "dups_fix",
-        "max_file_size",
-        "blacklist_filename",
-        "file_update_protection",
-        "file_cache_consistency_checks",
-        "use_cwd",
-        "validate_permission",
-        "validate_root",
-        "file_cache_read_only",
-    )
-)
-"""Settings that act without shared memory too: on what is compiled, and on when files are looked
-at."""
+FILES_ONLY = "opcache keeps its code only in files (opcache.file_cache_only), so this setting does nothing"
+FROM_FILES = frozenset({"opcache.optimization_level", "opcache.validate_timestamps", "opcache.save_comments"})
+"""Settings that act without shared memory too (php-src: ext/opcache, `file_cache_compile_file`)."""
 CARRIED = "carried-"
 """What the name of an ini file begins with that is a copy of another one without the lines that
 load extensions."""
@@ -97,6 +76,8 @@ def opcache_switch(facts: WorkerFacts, wanted: str) -> tuple[bool, str]:
     """On: scripts are cached and served from the cache. Off: the worker has no opcache status."""
     if BOOLEAN.canonical(wanted) == "0":
         return facts.opcache is None, "no opcache in the worker" if facts.opcache is None else "opcache is still on"
+    if _files_only(facts):
+        return True, "opcache keeps its code only in files (opcache.file_cache_only)"
     if facts.opcache is None:
         return False, "no opcache in the worker"
     status = facts.opcache

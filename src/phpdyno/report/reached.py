@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from phpdyno.journal.records import ReachedFor
 from phpdyno.model.plan import Unit
 from phpdyno.report.advice import advise
+from phpdyno.report.answer.shape import WARNING
 from phpdyno.report.view_parts import ReachRow, ReachView
 from phpdyno.report.words import count
 
@@ -39,20 +40,22 @@ def lines_of(view: ReachView, *, most: int = MOST_LINES) -> Iterator[str]:
             yield f"  and {len(view.rows) - len(shown)} more, listed on the page"
 
 
-def without_words(missing: Sequence[str], unit: Unit = "request", *, next_step: str = "; see it with: phpdyno check") -> str:
-    """Says that an app got no answer of servers that it wanted, so that its pages may be those of
-    an app in trouble; '' where it missed none."""
+def without_words(missing: Sequence[str], unit: Unit = "request", *, next_step: str = "; `phpdyno check` shows them") -> str:
+    """Says that an app got no answer from servers that it asked, so that its pages may be error
+    pages; '' where it missed none."""
     if not missing:
         return ""
-    what, made = ("script", "what it does") if unit == "operation" else ("app", "its answers")
+    what, made = (
+        ("script", "what was measured may be its way to fail") if unit == "operation" else ("app", "the pages measured may be error pages")
+    )
     servers = count(len(missing), "server") if len(missing) > 2 else " and ".join(missing)
-    return f"the {what} got no answer of {servers}: {made} may be those of an app in trouble{next_step}"
+    return f"the {what} got no answer from {servers}: {made}{next_step}"
 
 
 def missing_of(view: ReachView | None) -> tuple[str, ...]:
     """The same for a run, as the warning of its answer; nothing where nobody looked."""
     words = without_words([row.missing for row in view.rows if row.missing], view.unit) if view is not None else ""
-    return (f"Warning: {words}",) if words else ()
+    return (f"{WARNING}{words}",) if words else ()
 
 
 def in_words(row: ReachRow) -> str:

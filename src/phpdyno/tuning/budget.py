@@ -193,7 +193,8 @@ def put_off(times: Sequence[StageTime], stage: StageName, now_s: float) -> tuple
     planned_s, end_s = times[place].until_s - times[place].seconds, times[-1].until_s
     if now_s <= planned_s:
         return tuple(times)
-    factor = max(0.0, end_s - now_s) / (end_s - planned_s)
+    # After the end nothing is left, and nothing was planned where that was so before.
+    factor = max(0.0, end_s - now_s) / (end_s - planned_s) if end_s > planned_s else 0.0
     later, until_s = [], now_s
     for each in times[place:]:
         until_s += factor * each.seconds

@@ -31,6 +31,11 @@ def test_what_is_of_shared_memory_does_nothing_and_says_why(name: str) -> None:
     assert knob_for(f"ini.{name}").proof(FILES, "64") == (False, FILES_ONLY)
 
 
+def test_opcache_itself_is_at_work_and_what_only_shared_memory_heeds_is_not() -> None:
+    assert knob_for("ini.opcache.enable").proof(FILES, "1") == (True, "opcache keeps its code only in files (opcache.file_cache_only)")
+    assert knob_for("ini.opcache.enable_file_override").proof(FILES, "1") == (False, FILES_ONLY)
+
+
 @pytest.mark.parametrize("without", ["opcache.enable", "opcache.file_cache", "opcache.file_cache_only"])
 def test_without_one_of_its_settings_opcache_is_off(without: str) -> None:
     off = structs.replace(FILES, ini={name: value for name, value in FILES.ini.items() if name != without})

@@ -142,14 +142,14 @@ def test_without_services_there_is_no_word_of_them() -> None:
 
 def test_servers_that_gave_no_answer_are_told_beside_the_result() -> None:
     answer = compare_answer(view_of(reaching(), "run"), "runs/one")
-    (warning,) = [each for each in answer.notes if "in trouble" in each]
-    assert warning.startswith("Warning: the app got no answer of ")
+    (warning,) = [each for each in answer.doubts if "error pages" in each]
+    assert warning.startswith("Warning: the app got no answer from ")
     assert "api.stripe.com:443" in warning or "servers" in warning
     fine = ReachedFor(Reached(1, writes=(Write("/srv/x", "written", "", 1),)))
-    assert not any("in trouble" in each for each in compare_answer(view_of(reaching(fine), "run"), "runs/one").notes)
+    assert compare_answer(view_of(reaching(fine), "run"), "runs/one").doubts == ()
 
 
 def test_many_servers_are_counted() -> None:
-    assert without_words(["a:1", "b:2", "c:3"]).startswith("the app got no answer of 3 servers: its answers may be")
-    assert without_words(["a:1", "b:2"], "operation").startswith("the script got no answer of a:1 and b:2: what it does may be")
+    assert without_words(["a:1", "b:2", "c:3"]).startswith("the app got no answer from 3 servers: the pages measured may be")
+    assert without_words(["a:1", "b:2"], "operation").startswith("the script got no answer from a:1 and b:2: what was measured may be")
     assert without_words([]) == ""

@@ -75,6 +75,9 @@ def test_a_stage_that_begins_late_shares_what_is_left_with_those_that_follow(now
 def test_after_the_end_no_stage_has_time_and_none_is_negative() -> None:
     assert [each.seconds for each in put_off(TIMES, "race", 150.0)] == [40.0, 0.0, 0.0]
     assert put_off(TIMES, "numeric", 150.0) == TIMES
+    gone = put_off(TIMES, "race", 150.0)
+    assert [each.seconds for each in put_off(gone, "confirm", 151.0)] == [40.0, 0.0, 0.0]
+    assert put_off(put_off(gone, "confirm", 151.0), "confirm", 160.0)[-1].until_s == 160.0
 
 
 def test_a_longer_budget_decides_less_and_less() -> None:

@@ -34,7 +34,7 @@ from phpdyno.session.app_servers import serving
 from phpdyno.session.reach_pass import watch_app
 
 MOST_WARNINGS = 20
-NO_PHP = "no PHP makes this page: the web server answers it from a file"
+NO_PHP = "no PHP makes this page: the web server answers it by itself (a file, a redirect, a cache of its own)"
 _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Recoverable fatal error): .*")
 
 
@@ -81,9 +81,16 @@ def _targets(driven: DrivenInstance, workload: Workload, app: PreparedApp) -> tu
             asked[index].append(_timed(driven, index))
             said[index] += "".join(now[len(then) :] for then, now in zip(before, _logs(driven), strict=True))
     found = [_judged(driven, target, asked[index], said[index], app) for index, target in enumerate(workload.targets)]
-    last = [answer_of(each[-1][0]) for each in asked]
-    remark = one_page(workload.targets, last, lambda _, answer: None if answer.body == last[0].body else "another page")
-    return tuple(without_php(found)), remark
+    return tuple(without_php(found)), "" if any(each.problem for each in found) else _remark(workload.targets, asked)
+
+
+def _remark(targets: Sequence[Target], asked: Sequence[Sequence[tuple[Response, float, float]]]) -> str:
+    """What is strange about the answers of all targets together; each of them can be measured."""
+    answers = [[answer_of(response) for response, _, _ in each] for each in asked]
+    if targets[0].answers != "body":
+        return ""
+    mask = learn(answers[0])
+    return one_page(targets, [each[-1] for each in answers], lambda _, answer: mask.differs(answer))
 
 
 def without_php(found: Sequence[TargetFound]) -> list[TargetFound]:

@@ -1,10 +1,10 @@
 """A check in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.model.notices import through_words
-from phpdyno.report.advice import advise
+from phpdyno.report.advice import ReachAdvice, advise
 from phpdyno.report.reached import without_words
 
 HEADS = ("target", "status", "bytes", "time", "PHP CPU", "moves")
@@ -42,7 +42,13 @@ def lines(found: CheckFound) -> Iterator[str]:
         yield f"let through and not reached: {each}"
     yield from _reached(found)
     bad = sum(bool(target.problem) for target in found.targets)
-    yield f"{found.app}: {'can be measured' if not bad else f'cannot be measured: {bad} of {len(found.targets)} targets fail'}"
+    unsure = "" if found.reached is None or found.bottle else missing_words(advise(found.reached, given=found.let_through))
+    yield f"{found.app}: {f'can be measured{unsure}' if not bad else f'cannot be measured: {bad} of {len(found.targets)} targets fail'}"
+
+
+def missing_words(told: Sequence[ReachAdvice]) -> str:
+    """What to look at first where servers gave no answer; '' where none was missed."""
+    return ", but look first whether these are its normal pages: servers gave no answer" if any(each.missing for each in told) else ""
 
 
 def _of_target(target: TargetFound) -> Iterator[str]:
@@ -65,7 +71,7 @@ def _reached(found: CheckFound) -> Iterator[str]:
         yield f"  {each.often} {each.what}" if found.bottle else f"  {each.line}"
     if not found.bottle:
         yield from filter(None, [without_words([each.missing for each in told if each.missing], next_step="")])
-        yield "none of that leaves the bottle; `[service.NAME]` in an app.toml gives the app servers of its own"
+        yield "all of that was blocked; `[service.NAME]` in an app.toml gives the app servers of its own"
 
 
 def _ms(value: float | None) -> str:

@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 
 from phpdyno.commands.common.live import print_line
 from phpdyno.errors import DynoError
+from phpdyno.paths import SUDO_PATH, own_place
 from phpdyno.report.answer.shape import CommandAnswer
 
 PAGE = "report.html"
@@ -42,10 +43,16 @@ def show_run(
         if form == "details":
             console.print(details())
         console.print(answer_screen(answer))
-        for line in command_lines(answer):
+        for line in command_lines(answer, own=_typed_name(), as_root=_typed_name(SUDO_PATH)):
             print_line(console, line)
     if unwritten:
         raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))
+
+
+def _typed_name(path: str | None = None) -> str:
+    """What a shell that looks in `path` takes for this phpdyno."""
+    place = own_place(path)
+    return "phpdyno" if place is None else typed_path(place)
 
 
 def folder_of(run: Path) -> Path:

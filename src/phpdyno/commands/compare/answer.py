@@ -7,13 +7,13 @@ from msgspec import structs
 from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import aa_of, label, ordered, tone, waiting
 from phpdyno.commands.explain.words import answer as inside_words
-from phpdyno.journal.records import IN_A_PAGE
+from phpdyno.journal.records import IN_A_PAGE, REMARK
 from phpdyno.model.notices import first_of
 from phpdyno.model.plan import Metric, Unit
-from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, noise_of, subject_of, table_of
-from phpdyno.report.answer.percent import Percent, change_of, said, signed
+from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, noise_of, subject_of, table_of
+from phpdyno.report.answer.percent import Percent, change_of, signed
+from phpdyno.report.answer.percent import said as said_percent
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, AnswerTable, CommandAnswer, Standing, TableLine
-from phpdyno.report.reached import missing_of
 from phpdyno.report.words import count, metric_words, milliseconds, percent, rate
 
 
@@ -22,13 +22,21 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
     effects = [row for row in ordered(view.rows) if not row.is_aa]
     rows = effects or list(view.rows)
     result, standing = _result(view, rows)
+    said = [each.detail for each in view.incidents if each.kind in {REMARK, IN_A_PAGE}]
     answer = CommandAnswer(
         subject=subject_of(view.app, view.app_version, view.environment, view.elapsed_s, outcome=view.outcome),
         result=result,
         standing=standing,
         beside=_beside(rows[0]) if len(rows) == 1 else (),
-        notes=(*_in_pages(view), *missing_of(view.reached), *_warnings(rows), *_noise(view, rows), *_inside(view), SCOPE),
+        notes=(
+            *messages_of(said),
+            *_warnings(rows),
+            *_noise(view, rows),
+            *_inside(view),
+            SCOPE,
+        ),
         notices=first_of(view.preflight_warnings),
+        doubts=doubts_of(said, view.reached),
         next=next_of(view.command, view.outcome, run),
     )
     if len(rows) < 2:
@@ -45,7 +53,7 @@ def words_of(row: Row) -> str:
         return f"no result: {row.reason or 'invalid'}"
     if seen is None:
         return waiting(row)
-    return said(seen, *_less_more(row.metric, row.unit), percent(row.confidence))
+    return said_percent(seen, *_less_more(row.metric, row.unit), percent(row.confidence))
 
 
 def change(row: Row) -> Percent | None:
@@ -64,7 +72,7 @@ def verdict_words(row: Row) -> str:
         word = "better" if row.kind == "improved" else "worse"
         beside = {"relevant": "", "not relevant": f", below your {margin}"}.get(row.relevance, f", whether by {margin} is open")
         return word + beside
-    return {"equivalent": f"no difference of {margin}", "invalid": "invalid"}.get(row.kind, "not decided")
+    return {"equivalent": f"no difference of {margin} or more", "invalid": "invalid"}.get(row.kind, "not decided")
 
 
 def _less_more(metric: Metric, unit: Unit) -> tuple[str, str]:
@@ -82,8 +90,12 @@ def _result(view: RunView, rows: Sequence[Row]) -> tuple[str, Standing]:
     better = [row for row in rows if tone(row) == "improved" and row.relevance == "relevant"]
     worse = [row for row in rows if tone(row) == "regressed"]
     broken = [row for row in rows if row.kind == "invalid"]
+    undecided = [row for row in rows if row.kind == "inconclusive"]
+    if len(undecided) == len(rows):
+        return f"none of {count(len(rows), 'treatment')} is decided", "open"
     told = [f"{len(better)} of {count(len(rows), 'treatment')} {_is(better)} better by {percent(rows[0].margin)} or more"]
     told += [f"{len(worse)} {_is(worse)} worse"] if worse else []
+    told += [f"{len(undecided)} not decided"] if undecided else []
     told += [f"{len(broken)} without a result"] if broken else []
     return ", ".join(told), "good" if better else "bad" if worse else "invalid" if broken else "none"
 
@@ -118,12 +130,6 @@ def _cell(row: Row, *, mixed: bool) -> str:
     if seen is None:
         return "no number"
     return f"{signed(seen)} {'CPU' if row.metric == 'cpu' else 'req/s'}" if mixed else signed(seen)
-
-
-def _in_pages(view: RunView) -> list[str]:
-    """Messages of PHP that stand in the pages that were measured."""
-    told = list(dict.fromkeys(each.detail for each in view.incidents if each.kind == IN_A_PAGE))
-    return told if len(told) < 2 else [told[0], f"{len(told) - 1} more messages of PHP in pages: --verbose"]
 
 
 def _warnings(rows: Sequence[Row]) -> list[str]:

@@ -136,8 +136,8 @@ def best_of_all(profiles: Sequence[ProfileFound], cells: Sequence[Cell]) -> str:
     best = safest(profiles)
     if best is not None:
         gains = best.worst is not None and best.worst >= LEAST_TOLD
-        worst = f", and helps each of them by {100 * (best.worst - 1):.1f} % at least" if gains and best.worst is not None else ""
-        return f"the profile of {best.name} is safe to ship to all: no app loses what matters{worst}"
+        worst = f", and each uses at least {100 * (1 - 1 / best.worst):.1f} % less CPU" if gains and best.worst is not None else ""
+        return f"the profile of {best.name} is safe for all of these apps: none loses what matters{worst}"
     missing = dict.fromkeys(each.app for each in cells if each.reason == NOT_MEASURED)
     if missing:
         return f"open, since {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not measured"

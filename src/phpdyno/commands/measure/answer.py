@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from phpdyno.commands.measure.view.shape import ArmRow, Estimate, PointRow, SweepView
 from phpdyno.commands.measure.view.words import percentile_of, value_words
 from phpdyno.model.notices import first_of
-from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, subject_of, table_of
+from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, subject_of, table_of
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
-from phpdyno.report.reached import missing_of
 from phpdyno.report.words import count, percent, rate
 
 
@@ -21,7 +20,8 @@ def measure_answer(view: SweepView, run: str) -> CommandAnswer:
         result=ending_of(view.outcome, view.outcome_detail) if best is None else _result(best, level, several=len(view.arms) > 1),
         standing="open" if best is None else "none",
         beside=() if best is None else tuple(_beside(view, best)),
-        notes=(*view.noticed[:1], *missing_of(view.reached), SCOPE),
+        notes=(*messages_of(view.noticed), SCOPE),
+        doubts=doubts_of(view.noticed, view.reached),
         notices=first_of(view.warnings),
         next=next_of("measure", view.outcome, run),
     )

@@ -6,6 +6,7 @@ from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import SCOPE, next_of, subject_of, table_of
 from phpdyno.report.answer.percent import change_of, signed
 from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
+from phpdyno.report.reached import missing_of
 from phpdyno.report.words import NOTHING, count
 
 
@@ -22,6 +23,7 @@ def size_answer(found: SizeFound, run: str, bundle: str) -> CommandAnswer:
         standing=_standing(found),
         beside=(f"{rest[:1].upper()}{rest[1:]}",) if rest else (),
         notes=(*found.sentences[:2], SCOPE),
+        doubts=missing_of(found.reached),
         notices=first_of(found.warnings),
         next=(*applied, *report) if found.outcome == "finished" else report,
     )

@@ -82,7 +82,7 @@ def size(
     json: AsJson = False,
     verbose: Verbose = False,
 ) -> int:
-    """Find how many workers a pool needs: throughput and memory measured, response times foretold, the answer confirmed."""
+    """Find how many workers a pool needs: throughput and memory measured, response times predicted, the answer confirmed."""
     from phpdyno.commands.common.show import form_of  # noqa: PLC0415 (rich: not for --help)
     from phpdyno.commands.size import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 

@@ -42,7 +42,7 @@ def answer_line(found: SizeFound, kind: str = "") -> str:
     times = pool.p99_ms or pool.predicted_p99_ms
     held = ""
     if times is not None:
-        held = f"p99 {ms(times.value)} at {rate(pool.rate_per_s)}/s" + ("" if pool.p99_ms is not None else " (foretold)")
+        held = f"p99 {ms(times.value)} at {rate(pool.rate_per_s)}/s" + ("" if pool.p99_ms is not None else " (predicted)")
         held += " (asked for less)" if pool.meets is False else ""
     # What was asked comes first: throughput is not what such a pool was chosen for.
     parts = [held] if pool.reason in {"objective", "unsure"} and held else [share_words(pool), *([held] if held else [])]
@@ -210,22 +210,22 @@ def _objective_sentences(pool: RecommendedPool, asked: SizeRequest) -> Iterator[
         if pool.reason == "nothing":
             yield f"No number of workers holds {wanted} here: {count(pool.workers, 'worker')} are what throughput asks for."
         elif pool.reason == "unsure" and pool.meets is None:
-            yield f"{wanted}: {count(pool.workers, 'worker')} are foretold to hold it, but not for certain."
+            yield f"{wanted}: {count(pool.workers, 'worker')} are predicted to hold it, but not for certain."
         elif pool.meets is not None:
             yield f"{wanted}: {'held' if pool.meets else 'not held for certain'} when it was measured."
     elif objective.p99_s is not None and pool.holds_to_per_s is not None:
         wanted = f"p99 within {ms(objective.p99_s * 1e3)}"
         if pool.holds_to_per_s:
-            yield f"{wanted} is foretold to hold up to about {rate(pool.holds_to_per_s)} requests/s."
+            yield f"{wanted} is predicted to hold up to about {rate(pool.holds_to_per_s)} requests/s."
         else:
-            yield f"{wanted} is not foretold to hold at any rate that was looked at."
+            yield f"{wanted} is not predicted to hold at any rate that was looked at."
     if pool.predicted_p99_ms is not None and pool.p99_ms is not None:
         foretold, measured = span(pool.predicted_p99_ms), span(pool.p99_ms)
-        agree = {True: "they agree", False: "THEY DO NOT AGREE", None: "too unsure to hold against each other"}[pool.within]
-        yield f"p99 at {rate(pool.rate_per_s)}/s was foretold as {foretold} and measured as {measured}: {agree}."
+        agree = {True: "they agree", False: "trust the measured one", None: "too unsure to be compared"}[pool.within]
+        yield f"p99 at {rate(pool.rate_per_s)}/s was predicted as {foretold} and measured as {measured}: {agree}."
     elif pool.predicted_p99_ms is not None:
         why = "the load generator was late, or too few requests were answered"
-        yield f"p99 at {rate(pool.rate_per_s)}/s is foretold as {span(pool.predicted_p99_ms)}; it could not be measured ({why})."
+        yield f"p99 at {rate(pool.rate_per_s)}/s is predicted as {span(pool.predicted_p99_ms)}; it could not be measured ({why})."
     if pool.waits is not None:
         yield f"At that rate {part(pool.waits)} of the requests find all workers busy (queue model)."
 

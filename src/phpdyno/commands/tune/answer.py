@@ -10,10 +10,10 @@ from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.notices import first_of
 from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio, TuneRequest
-from phpdyno.report.answer.parts import next_of, noise_of, subject_words
+from phpdyno.report.answer.parts import doubts_of, messages_of, next_of, noise_of, subject_words
 from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
-from phpdyno.report.reached import missing_of, reach_view
+from phpdyno.report.reached import reach_view
 from phpdyno.report.words import count, milliseconds, percent
 from phpdyno.stats.comparison.judge import margin_log
 from phpdyno.tuning.outcome import NO_TIME
@@ -37,18 +37,12 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
         result=result,
         standing=standing,
         beside=(*_beside(proved), *_by_load(found, proved)),
-        notes=(*_remarks(record), *_not_tested(found), *_noise(proved, asked.goal)),
+        notes=(*messages_of(found.remarks), *_not_tested(found), *_noise(proved, asked.goal)),
         notices=first_of(record.warnings),
+        doubts=doubts_of(found.remarks, reach_view(record.reached) if record.reached else None),
         next=_next(record, run),
     )
     return answer.with_table(_table(answer, found, asked, record.host.hugepage_kib)) if record.outcome == "finished" else answer
-
-
-def _remarks(record: TuneRecord) -> tuple[str, ...]:
-    """What the answers of the control showed, and servers that the app got no answer of."""
-    said = record.found.remarks
-    more = (f"{count(len(said) - 1, 'more remark')} on answers: --verbose",) if len(said) > 1 else ()
-    return (*said[:1], *more, *missing_of(reach_view(record.reached) if record.reached else None))
 
 
 def _proved(found: Found) -> Confirmed | None:
@@ -70,7 +64,10 @@ def _result(record: TuneRecord, proved: Confirmed | None) -> tuple[str, Standing
     if proved is None and record.found.changes and all(each.ratio is None for each in effects):
         return "nothing is decided: no change could be measured in this budget (give more)", "open"
     if proved is None and (unproved := _unproved(record.found)):
-        return f"nothing is proved: there was no time to race what the screening found, {unproved} (give more --budget)", "open"
+        return (
+            f"nothing is proved: {unproved} looked better in the screening, and there was no time to confirm it (give more --budget)",
+            "open",
+        )
     if proved is None:
         return f"no change is worth making: none brings {margin} {BETTER[goal][0]}", "none"
     return _of_confirmed(proved, goal)
@@ -79,7 +76,9 @@ def _result(record: TuneRecord, proved: Confirmed | None) -> tuple[str, Standing
 def _unproved(found: Found) -> str:
     """What the screening says helps, where there was no time to race it; '' for nothing."""
     race, screening = found.race, found.screening
-    if race is None or screening is None or any(each.ratio is not None or each.fate != NO_TIME for each in race.racers):
+    if race is None or screening is None or any(each.ratio is not None for each in race.racers):
+        return ""
+    if not any(each.fate == NO_TIME for each in race.racers):
         return ""
     return ", ".join(each.name.removeprefix("ini.") for each in screening.effects if each.standing == "helps")
 

@@ -14,7 +14,7 @@ from phpdyno.experiment.common.progress import Progress
 from phpdyno.experiment.comparison.runner import Runner
 from phpdyno.experiment.comparison.state import RunState
 from phpdyno.journal.reader import FILE, drop_cut_off_line, read_journal
-from phpdyno.journal.records import IN_A_PAGE, SCHEMA, Ended, Header, Incident, Planned, ReachedFor, Record
+from phpdyno.journal.records import IN_A_PAGE, REMARK, SCHEMA, Ended, Header, Incident, Planned, ReachedFor, Record
 from phpdyno.journal.tune import TunePart
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.arm import Arm
@@ -53,6 +53,11 @@ class Parts:
         is left by now."""
         return any(isinstance(record, Planned) for record in records_of_part(self._run / name))
 
+    def ahead(self) -> bool:
+        """Whether an earlier session began a part that this one has not come to yet."""
+        taken = {each.name for each in self.taken}
+        return any(path.parent.name not in taken and self.begun(path.parent.name) for path in self._run.glob(f"*/{FILE}"))
+
     def measure(self, name: str, make: Callable[[], Plan], *, some: bool = False) -> RunState:
         """The finished state of a part; `make` gives its plan. Where it was begun before, the plan
         of then counts, if it asks and tries the same; `some`: as many of these treatments as there
@@ -74,7 +79,7 @@ class Parts:
         """What the answers of a part showed, each once: messages of PHP, targets with one
         answer."""
         records = records_of_part(self._run / name)
-        return tuple(dict.fromkeys(each.detail for each in records if isinstance(each, Incident) and each.kind == IN_A_PAGE))
+        return tuple(dict.fromkeys(each.detail for each in records if isinstance(each, Incident) and each.kind in {REMARK, IN_A_PAGE}))
 
     def look_before(self, arm: Arm, workload: Workload) -> ReachedFor | None:
         """What an arm reaches for, told to the onlooker; None where nobody looks. Never a

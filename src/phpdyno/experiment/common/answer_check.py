@@ -22,7 +22,7 @@ from phpdyno.journal.records import TargetAnswer
 from phpdyno.model.workload import Target, Workload
 
 OK = 200
-SERVER_BLOCK = """: nginx = "site.conf" in app.toml, or --nginx"""
+SERVER_BLOCK = """if they are different pages of your site, set its own nginx server block: nginx = "site.conf" in app.toml, or --nginx"""
 LEARNING_FETCHES = 5
 LEARNING_PAUSE_S = 1.1
 ASKED_AGAIN = 4
@@ -47,7 +47,7 @@ def one_page(targets: Sequence[Target], answers: Sequence[Answer], differs: Call
         return ""
     which = f"{targets[0].label} and {targets[1].label}" if len(targets) == 2 else f"all {len(targets)} targets"
     size = f"{len(answers[0].body):,} bytes"
-    return f"{which} answer the very same page ({size}): if these are different pages of your site, it wants its server block{SERVER_BLOCK}"
+    return f"Warning: {which} answer the very same page ({size}); {SERVER_BLOCK}"
 
 
 class AnswerCheck:
@@ -71,6 +71,7 @@ class AnswerCheck:
         self._sent: dict[tuple[str, str], list[int]] = {}
         self._said: set[tuple[str, str]] = set()
         self._said_in_pages: list[str] = []
+        self._remarks: list[str] = []
         self._passing: list[str] = []
         self._once: set[tuple[str, int]] = set()
 
@@ -83,6 +84,11 @@ class AnswerCheck:
     def learnt(self) -> bool:
         """Whether `learn` was called."""
         return self._expectation is not None
+
+    def remarks(self) -> list[str]:
+        """What is strange about all answers together, since this was asked last."""
+        told, self._remarks = self._remarks, []
+        return told
 
     def said_in_pages(self) -> list[str]:
         """Warnings and errors of PHP that stand in answers, each once, since this was asked
@@ -136,7 +142,7 @@ class AnswerCheck:
                 raise
             raise DynoError(f"{error.what}: {why}", where=error.where, next_step=error.next_step) from error
         if words := one_page(targets, [several[-1] for several in answers], self._known.differs):
-            self._said_in_pages.append(words)
+            self._remarks.append(words)
         return self._known.compare([several[0] for several in answers]).targets
 
     def _know(self, expectation: Expectation) -> None:

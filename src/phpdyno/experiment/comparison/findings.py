@@ -18,7 +18,7 @@ from phpdyno.servers.database.mariadb import Database
 from phpdyno.stats.comparison.wrong_answers import wrong_words
 
 DATABASE_END_S = 1.0
-LENGTH_MOVES = 'a page whose length changes by itself is compared by its status: answers = "status" for its target in app.toml; '
+LENGTH_MOVES = 'if the length of this page changes by itself, compare its status alone: answers = "status" for its target in an app.toml; '
 
 
 class Findings:
@@ -103,4 +103,4 @@ class Findings:
 
     def conclude(self, name: str, *, reason: str = "") -> None:
         """Write the verdict as it stands."""
-        self.log.record(Concluded(self._evidence(name).final(reason)))
+        self.log.record(Concluded(self._evidence(name).final(reason), beside_php=True))

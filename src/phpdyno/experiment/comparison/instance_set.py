@@ -20,7 +20,7 @@ from phpdyno.experiment.comparison.logbook import Logbook
 from phpdyno.experiment.comparison.schedule import draw_order
 from phpdyno.experiment.comparison.state import STILL_COMPILING
 from phpdyno.host.cores import Cores
-from phpdyno.journal.records import IN_A_PAGE, Answers, AnswersUnderLoad, Proved
+from phpdyno.journal.records import IN_A_PAGE, REMARK, Answers, AnswersUnderLoad, Proved
 from phpdyno.knobs.judge import not_effective, prove
 from phpdyno.model.arm import Arm
 from phpdyno.model.plan import Panel
@@ -231,6 +231,9 @@ class InstanceSetStart:
             raise ArmFailed(driven.instance.arm, f"it answers differently from the control: {outcome.detail}")
 
     def _tell_messages(self, name: str) -> None:
+        for words in self.answer_check.remarks():
+            self.log.note(words)
+            self.log.incident(name, REMARK, words)
         for words in self.answer_check.said_in_pages():
             self.log.note(f"{name}: {words}")
             self.log.incident(name, IN_A_PAGE, words)

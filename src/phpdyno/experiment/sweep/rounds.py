@@ -175,7 +175,8 @@ class SweepRunner:
 
     def _tell_messages(self, arm: Arm) -> None:
         """Say what PHP complained of in the pages that an arm gave, and keep it for the report."""
-        if said := tuple(f"{arm.name}: {words}" for words in self._answer_check.said_in_pages()):
+        messages = (f"{arm.name}: {words}" for words in self._answer_check.said_in_pages())
+        if said := (*self._answer_check.remarks(), *messages):
             self._journal.append(Noticed(said))
             for each in said:
                 self.progress.note(each)

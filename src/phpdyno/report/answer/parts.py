@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from phpdyno.report.answer.percent import Percent, signed
-from phpdyno.report.answer.shape import AnswerTable, TableLine
-from phpdyno.report.view_parts import EnvironmentRow
+from phpdyno.report.answer.shape import WARNING, AnswerTable, TableLine
+from phpdyno.report.reached import missing_of
+from phpdyno.report.view_parts import EnvironmentRow, ReachView
 from phpdyno.report.words import count, duration
 
 SCOPE = "Scope: this host, this workload, these builds, these minutes."
@@ -23,6 +24,18 @@ def subject_words(app: str, version: str, php: str, seconds: float, *, outcome: 
     """The same where `php` is known in words."""
     named = app if _DIGEST.fullmatch(version) else f"{app} {version}".strip()
     return " · ".join(each for each in (named, php, duration(seconds), "" if outcome == "finished" else outcome) if each)
+
+
+def doubts_of(told: Iterable[str], reached: ReachView | None) -> tuple[str, ...]:
+    """What casts doubt on a result: of what answers showed, and servers that gave no answer."""
+    return (*(each for each in dict.fromkeys(told) if each.startswith(WARNING)), *missing_of(reached))
+
+
+def messages_of(told: Iterable[str]) -> tuple[str, ...]:
+    """The first of PHP's messages in answers, and how many more there are."""
+    said = tuple(each for each in dict.fromkeys(told) if not each.startswith(WARNING))
+    more = (f"{count(len(said) - 1, 'more message')} of PHP in pages: --verbose",) if len(said) > 1 else ()
+    return (*said[:1], *more)
 
 
 def noise_of(seen: Percent) -> str:

@@ -12,6 +12,9 @@ COLUMNS, INDENT = 80, 8
 MOST_LINES = 14
 """Lines that an answer has at most: one screen, with room for the prompt."""
 
+WARNING = "Warning: "
+"""What a sentence begins with that casts doubt on a result."""
+
 Standing = Literal["good", "none", "bad", "open", "invalid"]
 """How a result stands: better, no difference that matters, worse, not decided, no result."""
 STANDING: Mapping[VerdictKind, Standing] = {
@@ -42,8 +45,8 @@ class AnswerTable(Struct, frozen=True):
 
 class CommandAnswer(Struct, frozen=True):
     """What a command found: of what (`subject`), what must be known before all else (`notices`),
-    the `result` in one sentence, what stands `beside` it, a table, notes, and what to do `next` (a
-    label and a command each)."""
+    the `result` in one sentence, what stands `beside` it, a table, what casts doubt on all of it
+    (`doubts`, never left out), notes, and what to do `next` (a label and a command each)."""
 
     subject: str
     result: str
@@ -53,13 +56,14 @@ class CommandAnswer(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     next: tuple[tuple[str, str], ...] = ()
     notices: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def lines(self) -> int:
         """Lines that it takes on a screen of 80 columns; commands are never broken."""
         table = 0 if self.table is None else 1 + len(self.table.rows) + bool(self.table.rest)
         told = sum(_folded(each, COLUMNS - INDENT) for each in (self.result, *self.beside))
-        whole = sum(_folded(each, COLUMNS) for each in (self.subject, *self.notices, *self.notes))
+        whole = sum(_folded(each, COLUMNS) for each in (self.subject, *self.notices, *self.doubts, *self.notes))
         return told + whole + table + len(self.next)
 
     def fitted(self) -> "CommandAnswer":

@@ -12,6 +12,7 @@ from phpdyno.report.words import shortened, visible
 
 STYLES: dict[Standing, str] = {"good": "green", "none": "cyan", "bad": "red", "open": "yellow", "invalid": "magenta"}
 LABEL = "RESULT"
+NAME = "phpdyno"
 LEAST_NAME = 20
 """Columns of a name, its middle left out, that are left to it in any case."""
 
@@ -36,13 +37,21 @@ def _parts(answer: CommandAnswer) -> Iterator[Text | Table]:
         yield _table(answer.table)
         if answer.table.rest:
             yield inert(answer.table.rest, "dim")
+    yield from (inert(doubt, "yellow") for doubt in answer.doubts)
     yield from (inert(note) for note in answer.notes)
 
 
-def command_lines(answer: CommandAnswer) -> tuple[str, ...]:
-    """What to do now, a line for each command, however long it is: it can be copied."""
+def command_lines(answer: CommandAnswer, *, own: str = NAME, as_root: str = NAME) -> tuple[str, ...]:
+    """What to do now, a line for each command, however long it is: it can be copied. `own` is what
+    this user's shell finds phpdyno by, `as_root` what sudo does."""
     width = max((len(label) for label, _ in answer.next), default=0) + 1
-    return tuple(f"{label}:".ljust(width) + f" {command}" for label, command in answer.next)
+    found = {f"{NAME} ": f"{own} ", f"sudo {NAME} ": f"sudo {as_root} "}
+
+    def copied(command: str) -> str:
+        begins = next((each for each in found if command.startswith(each)), "")
+        return f"{found[begins]}{command.removeprefix(begins)}" if begins else command
+
+    return tuple(f"{label}:".ljust(width) + f" {copied(command)}" for label, command in answer.next)
 
 
 def _table(table: AnswerTable) -> Table:

@@ -48,7 +48,7 @@ def test_a_run_that_was_cut_short_says_so_and_how_to_go_on() -> None:
         ("improved", "relevance open", "better, whether by 1 % is open"),
         ("improved", "spent elsewhere", "spent elsewhere: the whole stack takes more"),
         ("regressed", "relevant", "worse"),
-        ("equivalent", "", "no difference of 1 %"),
+        ("equivalent", "", "no difference of 1 % or more"),
         ("inconclusive", "", "not decided"),
         ("invalid", "", "invalid"),
     ],

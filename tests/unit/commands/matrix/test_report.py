@@ -36,7 +36,9 @@ def test_it_says_where_profiles_hurt_and_which_one_is_safe() -> None:
     said = held.sentences
     assert "The profile of wordpress makes hello slower." in said
     assert "The profile of hello makes wordpress slower." in said
-    assert said[-1].startswith("Outcome: the profile of all together is safe to ship to all: no app loses what matters, and helps each")
+    assert said[-1].startswith(
+        "Outcome: the profile of all together is safe for all of these apps: none loses what matters, and each uses at least"
+    )
     assert len(held.cells) == 6
     assert [each.safe for each in held.profiles] == [False, False, True]
 
@@ -123,7 +125,7 @@ def test_what_stands_against_a_profile_is_said() -> None:
     )
     assert said_of(kind="inconclusive", ratio=None, reason=NOT_MEASURED) == ("Outcome: open, since y is not measured.",)
     assert said_of(ratio=TunedRatio(1.002, 1.0001, 1.004, 20)) == (
-        "Outcome: the profile of a is safe to ship to all: no app loses what matters.",
+        "Outcome: the profile of a is safe for all of these apps: none loses what matters.",
     )
 
 
@@ -147,7 +149,7 @@ def test_a_cell_is_coloured_where_the_direction_is_certain(low: float, high: flo
 def test_the_answer_is_a_table_of_percent_with_the_outcome_above_it() -> None:
     answer = matrix_answer(view("wordpress", "hello"), "runs/one").fitted()
     assert answer.standing == "good"
-    assert answer.result.startswith("the profile of all together is safe to ship to all")
+    assert answer.result.startswith("the profile of all together is safe for all of these apps")
     assert answer.table is not None
     cells = {line.cells[0]: line.cells[1:] for line in answer.table.rows}
     assert cells["wordpress"][0].startswith("−8.")

@@ -132,7 +132,7 @@ def test_a_response_time_without_a_rate_tells_up_to_which_rate_it_holds() -> Non
     told = found(sizes.sleeping(), p99_s=0.1)
     assert told.recommended.holds_to_per_s is not None
     assert 500.0 < told.recommended.holds_to_per_s < 2500.0
-    assert any("is foretold to hold up to" in said for said in told.sentences)
+    assert any("is predicted to hold up to" in said for said in told.sentences)
 
 
 def test_ratios_are_paired_by_round(waiting: SizeFound) -> None:

@@ -73,7 +73,7 @@ def test_it_says_what_the_last_confirmation_brought_and_how_to_have_it() -> None
         ),
         (
             record(Found(confirmations=(confirmed(decision="not adopted", kind="inconclusive", ratio=TunedRatio(1.02, 0.99, 1.05, 6)),))),
-            "no change is proved: 2.0 % less CPU per request (95 % CI −1.0 to 4.8 %)",
+            "no change is proved: 2.0 % less CPU per request (95 % CI 1.0 % more to 4.8 % less)",
             "open",
         ),
         (
@@ -120,13 +120,15 @@ def test_where_nothing_could_be_measured_nothing_is_judged() -> None:
 
 
 def test_what_the_answers_showed_stands_beside_the_result() -> None:
-    page = "/ and /a answer the very same page (16 bytes)"
-    assert tune_answer(record(structs.replace(FOUND, remarks=(page,))), RUN).notes[0] == page
-    several = structs.replace(FOUND, remarks=(page, "/ shows a message of PHP: Warning"))
-    assert tune_answer(record(several), RUN).notes[:2] == (page, "1 more remark on answers: --verbose")
+    page = "Warning: / and /a answer the very same page (16 bytes)"
+    assert tune_answer(record(structs.replace(FOUND, remarks=(page,))), RUN).doubts == (page,)
+    messages = tuple(f"/{name} shows a message of PHP: Notice" for name in "ab")
+    several = structs.replace(FOUND, remarks=(*messages, page))
+    answer = tune_answer(record(several), RUN)
+    assert (answer.doubts, answer.notes[:2]) == ((page,), (messages[0], "1 more message of PHP in pages: --verbose"))
     assert all(each in render_tune(tune_view(record(several), "run")) for each in several.remarks)
-    missed = tune_answer(record(reached=ReachedFor(REACHED)), RUN).notes
-    assert any(each.startswith("Warning: the app got no answer of") for each in missed)
+    missed = tune_answer(record(reached=ReachedFor(REACHED)), RUN).doubts
+    assert any(each.startswith("Warning: the app got no answer from") for each in missed)
 
 
 def test_what_there_was_no_time_to_race_is_not_said_to_be_worth_nothing() -> None:
@@ -134,7 +136,7 @@ def test_what_there_was_no_time_to_race_is_not_said_to_be_worth_nothing() -> Non
     late = Found(changes=FOUND.changes, screening=FOUND.screening, race=Race(0, (racer,), "", "nobody could be measured"))
     answer = tune_answer(record(late), RUN)
     assert answer.result == (
-        "nothing is proved: there was no time to race what the screening found, opcache.jit=tracing (give more --budget)"
+        "nothing is proved: opcache.jit=tracing looked better in the screening, and there was no time to confirm it (give more --budget)"
     )
     assert answer.standing == "open"
     beaten = structs.replace(racer, fate="it answers differently")

@@ -16,7 +16,7 @@ from phpdyno.commands.tune.run import Tuning, digests_of, refuse_changed_tune
 from phpdyno.errors import DynoError
 from phpdyno.experiment.common.clock import BudgetClock
 from phpdyno.journal.reader import FILE
-from phpdyno.journal.records import IN_A_PAGE, Incident, Preflight
+from phpdyno.journal.records import IN_A_PAGE, REMARK, Incident, Preflight
 from phpdyno.journal.tune import read_tune, write_tune
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.plan import Plan
@@ -97,10 +97,19 @@ def test_a_part_that_was_measured_is_read_whatever_time_is_left(parts: Parts) ->
     assert list(state.verdicts) == [JIT.name]
 
 
+def test_a_part_of_an_earlier_session_is_ahead_until_this_one_comes_to_it(parts: Parts, tmp_path: Path) -> None:
+    (tmp_path / "race-1").mkdir()
+    (tmp_path / "race-1" / FILE).write_text("")  # broke off before it had a plan
+    assert parts.ahead()
+    parts.measure("try-1", lambda: MEASURED)
+    assert not parts.ahead()
+
+
 def test_what_answers_showed_is_read_from_the_parts_journal(parts: Parts, tmp_path: Path) -> None:
     with JournalWriter(tmp_path / "try-1" / FILE) as journal:
-        for detail in ("/ shows a message of PHP: Warning", "/ and /a answer the very same page", "/ shows a message of PHP: Warning"):
+        for detail in ("/ shows a message of PHP: Warning", "/ shows a message of PHP: Warning"):
             journal.append(Incident(3, "control", IN_A_PAGE, detail))
+        journal.append(Incident(3, "control", REMARK, "/ and /a answer the very same page"))
         journal.append(Incident(3, "control", "clock step", "the clock was set"))
     assert parts.remarks("try-1") == ("/ shows a message of PHP: Warning", "/ and /a answer the very same page")
     assert parts.remarks("try-2") == ()

@@ -134,8 +134,8 @@ def test_a_clock_that_went_on_is_learnt_instead_of_blaming_the_arm(monkeypatch: 
 @pytest.mark.parametrize(
     ("targets", "bodies", "said"),
     [
-        (("/", "/products/5"), (PAGE,), "/ and /products/5 answer the very same page (1,106 bytes)"),
-        (("/", "/a", "/b"), (PAGE,), "all 3 targets answer the very same page"),
+        (("/", "/products/5"), (PAGE,), "Warning: / and /products/5 answer the very same page (1,106 bytes)"),
+        (("/", "/a", "/b"), (PAGE,), "Warning: all 3 targets answer the very same page"),
         (("/", "/products/5"), (PAGE, SALE) * 5, ""),
         (("/",), (PAGE,), ""),
         (("ping", "select"), (PAGE,), ""),
@@ -147,7 +147,7 @@ def test_targets_that_all_answer_one_page_are_told(
     monkeypatch.setattr(answer_check_file, "LEARNING_PAUSE_S", 0.0)
     learnt = AnswerCheck(Workload(tuple(map(Target, targets))))
     learnt.learn(driven("control", *bodies))
-    told = learnt.said_in_pages()
+    told = learnt.remarks()
     assert (len(told) == 1 and told[0].startswith(said)) if said else told == []
 
 
@@ -156,4 +156,4 @@ def test_a_page_whose_moving_part_differs_is_the_same_page(monkeypatch: pytest.M
     moving = [PAGE.replace(b"</body>", b"<i>token %08x</i></body>" % number) for number in range(100, 110)]
     learnt = AnswerCheck(Workload((Target("/"), Target("/products/5"))))
     learnt.learn(driven("control", *moving))
-    assert "nginx = " in "".join(learnt.said_in_pages())
+    assert "nginx = " in "".join(learnt.remarks())

@@ -31,7 +31,7 @@ def test_without_an_interval_there_is_no_number() -> None:
     ("ratio", "words"),
     [
         ((1.080, 1.027, 1.137), "7.4 % less CPU (95 % CI 2.6 to 12.0 %)"),
-        ((1.02, 0.99, 1.05), "2.0 % less CPU (95 % CI −1.0 to 4.8 %)"),
+        ((1.02, 0.99, 1.05), "2.0 % less CPU (95 % CI 1.0 % more to 4.8 % less)"),
         ((0.95, 0.93, 0.97), "5.3 % more CPU (95 % CI 3.1 to 7.5 %)"),
     ],
 )

@@ -30,6 +30,17 @@ def test_it_never_has_more_lines_than_a_screen() -> None:
     assert full.fitted().lines == len(shown)
 
 
+def test_what_casts_doubt_on_the_result_is_never_left_out() -> None:
+    doubt = f"Warning: {LONG * 3}"
+    answer = CommandAnswer("app", "7 % less CPU", "good", notes=(LONG * 2, *[LONG] * 6, "Scope: here."), doubts=(doubt,))
+    kept = answer.fitted()
+    assert kept.doubts == (doubt,)
+    assert "Warning: a note" in " ".join(drawn(answer))
+    assert kept.notes[-1] == "Scope: here."
+    assert LONG * 2 not in kept.notes
+    assert kept.lines <= MOST_LINES
+
+
 def test_a_command_is_never_broken_and_what_comes_from_outside_is_inert() -> None:
     command = f"sudo phpdyno bundle apply {'runs/' * 40}bundle"
     shown = drawn(CommandAnswer("a\x1b[31mpp", "[bold]none[/bold]", "none", next=(("Apply", command), ("Undo", "x"))))
@@ -60,3 +71,14 @@ def test_what_must_be_known_first_stands_first_and_is_never_dropped() -> None:
     assert shown[1].startswith("measured without a bottle")
     assert all(any(line.startswith(each[:20]) for line in shown) for each in notices)
     assert len(shown) <= MOST_LINES
+
+
+def test_commands_name_phpdyno_as_a_shell_finds_it() -> None:
+    answer = CommandAnswer(
+        "app", "done", "good", next=(("Apply", "sudo phpdyno bundle apply r"), ("Go on", "phpdyno tune --resume r"), ("Report", "r"))
+    )
+    assert command_lines(answer, own="phpdyno", as_root="/opt/venv/bin/phpdyno") == (
+        "Apply:  sudo /opt/venv/bin/phpdyno bundle apply r",
+        "Go on:  phpdyno tune --resume r",
+        "Report: r",
+    )

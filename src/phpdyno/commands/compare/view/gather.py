@@ -41,10 +41,12 @@ class SeenBlock(Struct, frozen=True):
 
 
 class Said(Struct, frozen=True):
-    """A recorded verdict; `overtaken` when blocks of the treatment came after it."""
+    """A recorded verdict; `overtaken` when blocks of the treatment came after it. `beside_php` as
+    in the record."""
 
     verdict: Verdict
     overtaken: bool
+    beside_php: bool = False
 
 
 class GatheredRecords(Struct, frozen=True):
@@ -182,7 +184,7 @@ def _put_arm(pile: _Pile, record: Answers | AnswersUnderLoad | Proved | Conclude
             pile.proofs[record.arm] = record.proofs
             pile.facts[record.arm] = record.facts
         case Concluded():
-            pile.verdicts[record.verdict.treatment] = Said(record.verdict, overtaken=False)
+            pile.verdicts[record.verdict.treatment] = Said(record.verdict, overtaken=False, beside_php=record.beside_php)
 
 
 def _put_block(pile: _Pile, record: BlockBegun | BlockDone) -> None:

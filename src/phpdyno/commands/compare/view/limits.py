@@ -6,9 +6,11 @@ from statistics import median
 
 from phpdyno.commands.compare.view.costs import valid_requests
 from phpdyno.commands.compare.view.gather import GatheredRecords
+from phpdyno.experiment.comparison.judging.room import RoomBesidePhp
 from phpdyno.experiment.comparison.state import STILL_COMPILING
 from phpdyno.model.arm import Arm
 from phpdyno.model.observation import Observation
+from phpdyno.model.plan import UNIT
 from phpdyno.report.words import milliseconds
 
 FIRST = 2
@@ -22,24 +24,45 @@ MOST_OF_CORES = 1.1
 
 def doubts_of_blocks(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warnings of a treatment that its blocks give rise to, of those that count."""
-    return (*_ran_elsewhere(gathered, counted), *_compiled(gathered, arm, counted), *_moved(gathered, arm, counted))
+    return (
+        *_beside_php(gathered, arm, counted),
+        *_ran_elsewhere(gathered, counted),
+        *_compiled(gathered, arm, counted),
+        *_moved(gathered, arm, counted),
+    )
+
+
+def _beside_php(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
+    """The warning that a verdict of an earlier version lacks; later ones hold it."""
+    said = gathered.verdicts.get(arm.name)
+    if said is None or said.overtaken or said.beside_php:
+        return ()
+    words = RoomBesidePhp(gathered.plan, gathered.host, gathered.calibrations.get("throughput")).words(arm, counted)
+    return (words,) if words else ()
 
 
 def _moved(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
     """The warning of a treatment whose control cost something else at the end than at the
     beginning, calibration included: the app was not in one state."""
-    calibrated = gathered.calibrations.get(gathered.plan.metric_of(arm.name))
-    costs = [each.control for each in (*(calibrated.aa if calibrated else ()), *counted)]
-    per_request_ms = [cost.php_cpu_ns / valid / 1e6 for cost in costs if (valid := valid_requests(cost)) and cost.php_cpu_ns > 0]
-    if len(per_request_ms) < LEAST_TO_MOVE:
+    plan = gathered.plan
+    calibrated = gathered.calibrations.get(plan.metric_of(arm.name))
+    # Blocks of a calibration are short: of several targets a dear one may be in none of them.
+    before = calibrated.aa if calibrated and len(plan.workload.targets) == 1 else ()
+    costs = [each.control for each in (*before, *counted) if not each.excluded]
+    each_ms = [cost.php_cpu_ns / valid / 1e6 for cost in costs if (valid := valid_requests(cost)) and cost.php_cpu_ns > 0]
+    if len(each_ms) < LEAST_TO_MOVE:
         return ()
-    first, last = median(per_request_ms[:FIRST]), median(per_request_ms[len(per_request_ms) // 2 :])
-    if max(first, last) <= MOVED * min(first, last):
+    first, last = each_ms[:FIRST], each_ms[len(each_ms) // 2 :]
+    if MOVED * max(last) < min(first):
+        verb = "fell"
+    elif min(last) > MOVED * max(first):
+        verb = "rose"
+    else:
         return ()
-    verb = "fell" if last < first else "rose"
+    unit = UNIT[plan.transport]
     return (
-        f"the control's CPU per request {verb} from {milliseconds(first)} to {milliseconds(last)} ms while it was measured: the app was "
-        "not in one state (a cache that fills, data that grow), and figures in ms mix both; measure again once it is",
+        f"the control's CPU per {unit} {verb} from {milliseconds(median(first))} to {milliseconds(median(last))} ms while it was measured "
+        "(a cache that fills, data that grow?): figures in ms mix both states; measure again when it no longer changes",
     )
 
 

@@ -46,8 +46,8 @@ def _workers_reason(recommended: RecommendedPool) -> str:
     held = recommended.meets is not False
     return {
         "knee": f"{workers}: more bring no throughput that matters, fewer lose some",
-        "objective": f"{workers}: the fewest that are foretold to hold {asked}" if held else f"{workers}: they did not hold {asked}",
-        "unsure": f"{workers}: foretold to hold {asked}, but not for certain" if held else f"{workers}: they did not hold {asked}",
+        "objective": f"{workers}: the fewest that are predicted to hold {asked}" if held else f"{workers}: they did not hold {asked}",
+        "unsure": f"{workers}: predicted to hold {asked}, but not for certain" if held else f"{workers}: they did not hold {asked}",
         "nothing": f"{workers}: no number of workers holds what was asked, more than these bring nothing",
         "cap": f"{workers}: a limit allows no more, though more would bring more",
     }[recommended.reason]

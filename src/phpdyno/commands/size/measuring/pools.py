@@ -131,7 +131,7 @@ class Pools:
             driven = DrivenInstance(instance, self.driver(instance, 1))
             try:
                 self._answer_check.learn(driven)
-                for words in self._answer_check.said_in_pages():
+                for words in (*self._answer_check.remarks(), *self._answer_check.said_in_pages()):
                     self.progress.note(words)
             finally:
                 driven.driver.close()

@@ -55,7 +55,7 @@ def _tell(
     search: TuneSearch, search_state: SearchState, winner: Winner, entry: Entry, numbers: Sequence[Number]
 ) -> tuple[list[NumericTrial], float]:
     """What was measured, and the standard deviation of one block of it."""
-    measurer, time = search.measurer, search.begin("numeric", f"{STAGE}-1-1")
+    measurer, time = search.measurer, search.begin("numeric")
     base = measurer.control(measurer.metric, entry.settings)
     shape = measurer.blocks(search_state.known, time.seconds, SIDE_BY_SIDE)
     sigma = search_state.known.noise.of_block(shape.pairs)

@@ -44,7 +44,7 @@ class ProofStage:
         """The settings that are adopted of a winner; none when it does not hold."""
         if winner.entry is None:
             return {}
-        confirmed, _ = self._confirm(CONFIRM, winner.entry, self._search.begin("confirm", f"{CONFIRM}-1"))
+        confirmed, _ = self._confirm(CONFIRM, winner.entry, self._search.begin("confirm"))
         if confirmed.decision != "adopted":
             return {}
         rest, fault = self._ablate(winner.factors, winner.entry)
@@ -53,7 +53,7 @@ class ProofStage:
     def _settle(self, factors: Sequence[Factor], winner: Entry, rest: Entry) -> dict[str, str]:
         """What is adopted of a confirmed winner, seen once more on fresh instances: what is left of
         it, or the whole."""
-        time = self._search.begin("again", f"{AGAIN}-1")
+        time = self._search.begin("again")
         steps = ladder_steps(factors, rest, self._search.found.parts)
         arms = 3 + len(steps)
         if arms > self._measurer.most_arms or self._measurer.blocks(self._known, time.seconds, arms).decidable is None:
@@ -135,7 +135,7 @@ class ProofStage:
         helped = {place for place, each in changes_at(factors, winner.levels).items() if each.name in shown}
         groups = in_groups(list(lacking), measurer.most_arms - 1)
         stages = [ABLATE] if len(groups) == 1 else [f"{ABLATE}-group-{number}" for number, _ in enumerate(groups, 1)]
-        time = self._search.begin("ablate", f"{stages[0]}-1")
+        time = self._search.begin("ablate")
         seconds, alpha = time.seconds / len(groups), measurer.alpha / len(lacking)
         shape = measurer.blocks(self._known, seconds, len(groups[0]) + 1, alpha=alpha, contrast=True)
 

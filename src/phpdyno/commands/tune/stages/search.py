@@ -248,13 +248,13 @@ class TuneSearch:
         held = [each for each in self.found.times if each.name == stage]
         return held[0] if held else StageTime(stage, 0.0, 0.0, None)
 
-    def begin(self, stage: StageName, part: str) -> StageTime:
-        """When a stage that begins now with `part` is to end.
+    def begin(self, stage: StageName) -> StageTime:
+        """When a stage that begins now is to end.
 
         What came before may have taken longer than planned: then no later stage goes without time.
-        One that was begun in an earlier session keeps its end.
+        What an earlier session of the tune had come to keeps its end.
         """
-        if not self.measurer.parts.begun(part):
+        if not self.measurer.parts.ahead():
             self.take(times=put_off(self.found.times, stage, self.measurer.clock.spent_s()))
         return self.time_of(stage)
 
@@ -279,7 +279,7 @@ class TuneSearch:
     def race(self, search_state: SearchState, screened: Screened | None) -> Winner:
         """The most promising combinations against each other and the control; once more without
         what all of them were refused for."""
-        measurer, time = self.measurer, self.begin("race", f"{RACE}-1")
+        measurer, time = self.measurer, self.begin("race")
         most = racers(time.seconds, measurer.costs(search_state.known), effect=measurer.effect, alpha=measurer.alpha)
         every = race_entries(search_state.factors, screened, margin=measurer.margin) if screened else ()
         if not every:

@@ -21,6 +21,8 @@ PAGE = Path(__file__).with_name("page.html")
 LOOPBACK = "127.0.0.1"
 KEPT_EVENTS = 20
 TIMEOUT_S = 10
+POLL_S = 0.5
+"""How long an end may take to be noticed."""
 _HEADERS = (
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),
@@ -136,7 +138,7 @@ class Served:
         self.address = f"{shown}:{self._server.server_address[1]}"
         self.is_local = self._server.only_local
         self._thread = threading.Thread(
-            target=self._server.serve_forever, name="phpdyno-watch-http", daemon=True, kwargs={"poll_interval": 0.05}
+            target=self._server.serve_forever, name="phpdyno-watch-http", daemon=True, kwargs={"poll_interval": POLL_S}
         )
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
 """Whether there was room beside PHP: requests per second that nginx, the database or the generator
 limited say nothing of a difference in PHP. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -47,13 +47,18 @@ class RoomBesidePhp(Struct, frozen=True):
         limits = self._limits(arm, counted)
         if verdict.kind == "invalid" or not limits:
             return verdict
-        whose = "" if len(limits) == 2 else f" of the {next(iter(limits))}"
-        words = beside_php_words(max(limits.values(), key=lambda each: each.shares.helper_cores), whose)
+        words = _words(limits)
         control = limits.get("control")
         changes_web = any(name.startswith("web.") for name in arm.changed)
         if control is None or (control.kind == "web" and changes_web):
             return structs.replace(verdict, warnings=(*verdict.warnings, words))
         return Verdict(verdict.treatment, "invalid", proofs=verdict.proofs, reason=words, metric=verdict.metric)
+
+    def words(self, arm: Arm, counted: Sequence[Observation]) -> str:
+        """What is said of a treatment whose verdict was recorded before this was looked at; '' for
+        nothing."""
+        limits = self._limits(arm, counted)
+        return _words(limits) if limits else ""
 
     def _limits(self, arm: Arm, counted: Sequence[Observation]) -> dict[str, Bottleneck]:
         plan = self.plan
@@ -110,3 +115,9 @@ class RoomBesidePhp(Struct, frozen=True):
             web_workers=int(arm.layer("web").get("workers", workers)),
             php_cores_ns=sum(round(on_php(cost) / max(1e-3, 1.0 - steal)) for cost, steal in slots),
         )
+
+
+def _words(limits: Mapping[str, Bottleneck]) -> str:
+    """Says that requests per second of a treatment, of its control or of both were limited."""
+    whose = "" if len(limits) == 2 else f" of the {next(iter(limits))}"
+    return beside_php_words(max(limits.values(), key=lambda each: each.shares.helper_cores), whose)

@@ -10,9 +10,10 @@ from phpdyno.commands.compare.render.page import render_page
 from phpdyno.commands.compare.view.document import document
 from phpdyno.commands.compare.view.whole import view_of
 from phpdyno.experiment.comparison.judging.room import BESIDE_PHP
-from phpdyno.journal.records import Planned, Preflight, Record
+from phpdyno.journal.records import Concluded, Planned, Preflight, Record
 from phpdyno.model.arm import APACHE
 from phpdyno.model.observation import Cost
+from phpdyno.model.verdict import Verdict
 from tests.support.made_up.journals import arm, blocks, opening, preflight
 from tests.support.made_up.journals import cost as php_cost
 from tests.support.made_up.journals import plan as journal_plan
@@ -110,6 +111,14 @@ def test_an_arm_that_meets_the_limit_alone_is_named(cores: int) -> None:
     assert [view_of(records, "run").rows[0].kind == "invalid" for records in (alone, control)] == [False, True]
 
 
+@pytest.mark.parametrize("looked", [False, True])
+def test_a_verdict_that_was_recorded_before_this_was_looked_at_has_its_warning(looked: bool) -> None:
+    verdict = Verdict(STATIC.name, "inconclusive", reason="all planned blocks were measured", metric="throughput")
+    alone = [*run(8, cost(8, php=0.6, generator=0.3), cost(8, php=0.41)), Concluded(verdict, beside_php=looked)]
+    said = [each for each in warnings(alone) if "of the treatment were limited by" in each]
+    assert len(said) == (0 if looked else 1)
+
+
 def test_what_was_stolen_from_phps_cores_is_no_room() -> None:
     assert warnings(run(2, cost(2, php=0.70), steal=0.25)) == ()
     assert warnings(run(2, cost(2, php=0.70), steal=0.10))
@@ -145,6 +154,8 @@ def test_a_php_that_had_more_than_its_cores_is_told(cores: int, had: str) -> Non
     [
         ([1.37, 1.35, 0.93, *[0.19] * 9], "fell from 1.360 to 0.190 ms"),
         ([0.2, 0.2, 0.2, *[0.4] * 9], "rose from 0.200 to 0.400 ms"),
+        # Every third block has the dear page: no state, a mix.
+        ([0.2, 0.2, *[0.9, 0.2, 0.2] * 4], ""),
         ([0.2, 0.22, 0.26, 0.24, *[0.25] * 8], ""),
         ([0.2, 0.2, 0.2, 0.2, 0.2, 0.9, *[0.2] * 6], ""),
         ([1.37, 0.19, 0.19], ""),
@@ -158,7 +169,7 @@ def test_an_app_that_was_not_in_one_state_is_told(costs_ms: list[float], said: s
         for block, ms in zip(done, costs_ms, strict=True)
     ]
     (row,) = view_of([*opening(journal_plan(jit)), *moved], "run").rows
-    told = [each for each in row.warnings if "one state" in each]
+    told = [each for each in row.warnings if "while it was measured (a cache" in each]
     assert (len(told) == 1 and said in told[0]) if said else told == []
 
 

@@ -45,7 +45,7 @@ class FakeSearch:
         self.found = Found()
         self.notes: list[str] = []
 
-    def begin(self, stage: Any, _: str) -> StageTime:
+    def begin(self, stage: Any) -> StageTime:
         return StageTime(stage, 60.0, 600.0, 0.01)
 
     def take(self, **changes: object) -> None:

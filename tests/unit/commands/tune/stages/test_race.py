@@ -25,7 +25,7 @@ class FakeLab:
 
     asked = SimpleNamespace(goal="cpu")
     clock = SimpleNamespace(spent_s=lambda: 100.0)
-    parts = SimpleNamespace(begun=lambda _: False)
+    parts = SimpleNamespace(ahead=lambda: False)
     alpha, margin, effect, metric = 0.05, 0.01, 0.01, "cpu"
 
     def costs(self, _: object) -> None:

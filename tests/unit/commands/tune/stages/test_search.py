@@ -96,10 +96,10 @@ def test_a_race_after_a_second_screening_still_has_time(begun: bool, until_s: fl
     planned = Found(
         times=(StageTime("screen", 40.0, 60.0, 0.01), StageTime("race", 20.0, 80.0, None), StageTime("confirm", 60.0, 140.0, None))
     )
-    clock, parts = SimpleNamespace(spent_s=lambda: 100.0), SimpleNamespace(begun=lambda part: begun and part == "race-1")
+    clock, parts = SimpleNamespace(spent_s=lambda: 100.0), SimpleNamespace(ahead=lambda: begun)
     measurer: Any = SimpleNamespace(clock=clock, parts=parts)
     kept: list[Found] = []
     search = TuneSearch(measurer, HOST, planned, keep=kept.append, tell=lambda _: None)
-    assert search.begin("race", "race-1").until_s == pytest.approx(until_s)
+    assert search.begin("race").until_s == pytest.approx(until_s)
     # What was put off stays so when the tune is resumed.
     assert [each.times[-1].until_s for each in kept] == ([] if begun else [pytest.approx(140.0)])

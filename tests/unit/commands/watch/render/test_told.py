@@ -10,6 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from phpdyno.commands.watch import view
 from phpdyno.commands.watch.found import Advice, Event, Limit, StuckWorker
+from phpdyno.commands.watch.render import serving
 from phpdyno.commands.watch.render.metrics import OF_A_POOL, PoolMetrics, labels_of, metrics_table
 from phpdyno.commands.watch.render.recording import Recorder, read_recorded
 from phpdyno.commands.watch.render.serving import Served, parse_address
@@ -21,6 +22,11 @@ ADVICE = Advice(
     warnings=("mind this",), limits={"nothing": 0.9, "cores": 0.1}, watched_s=7300.0, requests=12345,
 )  # fmt: skip
 OPENMETRICS = {"Accept": "application/openmetrics-text; version=1.0.0"}
+
+
+@pytest.fixture(autouse=True)
+def ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "POLL_S", 0.01)
 
 
 def test_a_pool_as_a_line() -> None:
