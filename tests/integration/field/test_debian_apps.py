@@ -1,5 +1,5 @@
-"""Apps of Debian's archive that nobody tuned phpdyno for, from `init` over `check` to `compare`,
-with nothing done but what phpdyno itself says."""
+"""Apps of Debian's archive that nobody tuned phpdyno for, from `init` over `check` and `compare` to
+`tune`, with nothing done but what phpdyno itself says."""
 
 import re
 import subprocess
@@ -12,11 +12,13 @@ from msgspec import Struct
 
 from phpdyno.apps.built_in.php_cli import php_on_path
 from phpdyno.commands.check.found import CheckFound
-from tests.support.real.command import FEWEST, phpdyno
+from phpdyno.journal.tune import read_tune
+from tests.support.real.command import FEWEST, phpdyno, the_run
 from tests.support.real.debian import installed
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.alone]
+SEARCHED = ("--margin", "10%", "--knob", "ini.opcache.jit", "--knob", "ini.output_buffering", "--knob", "ini.opcache.preload")
 PSR = ("php-psr-http-factory", "php-psr-http-message", "php-symfony-deprecation-contracts", "php-getallheaders")
 
 
@@ -103,6 +105,10 @@ def test_an_app_that_nobody_tuned_for(name: str, tmp_path: Path) -> None:
     answer = phpdyno("compare", file, "--aa", *FEWEST, "--budget", "40s", "--runs", tmp_path / "runs")
     assert answer.returncode == 0, answer.stderr
     assert "A/A" in answer.stdout
+    answer = phpdyno("tune", file, *SEARCHED, "--budget", "150s", "--runs", tmp_path / "tunes", timeout_s=400.0)
+    assert answer.returncode == 0, answer.stderr
+    assert any(line.startswith("RESULT") for line in answer.stdout.splitlines())
+    assert read_tune(the_run(tmp_path / "tunes")).outcome == "finished"
     assert wait_for_no_traces() == []
 
 

@@ -151,7 +151,7 @@ WORK = f"""<?php
 {LOOP_OF.format("little", 30000)}
 {LOOP_OF.format("late", 30000)}
 function much(): int {{ return spin_much(); }}
-function nap(): void {{ usleep(1000); }}
+function nap(): void {{ usleep(3000); }}
 class Sorter {{ static function run(): int {{ $a = range(1, 3000); usort($a, fn($x, $y) => $y <=> $x); return $a[0]; }} }}
 register_shutdown_function('late');
 echo much(), little(), Sorter::run();

@@ -4,8 +4,9 @@ yet."""
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, StageName, TunedRatio
-from phpdyno.report.ratio_words import digits_of, ratio_words, span_words
+from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, StageName
+from phpdyno.report.answer.percent import change_of, said
+from phpdyno.report.ratio_words import ratio_words
 from phpdyno.report.words import HERE, count, milliseconds, percent
 
 BETTER: dict[Goal, tuple[str, str]] = {
@@ -28,7 +29,7 @@ STAGES: dict[StageName, str] = {
 
 
 def confirmed_words(found: Confirmed) -> str:
-    """`1.073× less CPU per request (95 % CI 1.062 to 1.084, 21 blocks): improved, relevant`."""
+    """`6.8 % less CPU per request (95 % CI 5.8 to 7.7 %), 21 blocks; …: improved, relevant`."""
     ratio = found.ratio
     if found.kind == "invalid":
         return f"no number ({found.reason}): invalid"
@@ -36,17 +37,11 @@ def confirmed_words(found: Confirmed) -> str:
         blocks = count(ratio.blocks, "block") if ratio else "no block"
         return f"interval still infinite ({blocks}): inconclusive"
     kind = found.kind + (f", {found.relevance}" if found.relevance else "")
-    if found.kind in {"improved", "regressed"}:
-        worse = found.kind == "regressed"
-        shown = TunedRatio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low, ratio.blocks) if worse else ratio
-        said = f"{shown.value:.{digits_of(shown)}f}× {BETTER[found.goal][worse]} ({_evidence(found, shown)})"
-    else:
-        said = f"{ratio.value:.{digits_of(ratio)}f}× by the control / by this ({_evidence(found, ratio)})"
-    return f"{said}: {kind}"
-
-
-def _evidence(found: Confirmed, ratio: TunedRatio) -> str:
-    return f"{percent(round(found.confidence, 6))} CI {span_words(ratio)}, {count(ratio.blocks, 'block')}; {HERE}"
+    less_is_better = found.goal != "throughput"
+    less, more = BETTER[found.goal] if less_is_better else BETTER[found.goal][::-1]
+    seen = change_of(ratio.value, ratio.low, ratio.high, less_is_better=less_is_better)
+    words = said(seen, less, more, percent(round(found.confidence, 6)))
+    return f"{words}, {count(ratio.blocks, 'block')}; {HERE}: {kind}"
 
 
 def part_words(part: PartFound) -> str:
