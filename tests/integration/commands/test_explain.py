@@ -2,6 +2,7 @@
 host does not let us look."""
 
 import os
+import re
 import shutil
 import signal
 import time
@@ -19,6 +20,8 @@ from tests.support.real.command import FEWEST, await_journal, fault_of, phpdyno,
 from tests.support.traces import traces_of, wait_for_no_traces
 
 pytestmark = pytest.mark.integration
+MOST_CHANGED = re.compile("what changed most: (CPU of PHP|on a CPU)")
+"""Two views of one thing; which of them moved more is chance."""
 
 SHALLOW = ("--skip", "php-functions", "--skip", "functions", "--skip", "counters", "--skip", "instructions")
 SHORT = ("--budget", "3s", "--requests", "10", *SHALLOW)
@@ -69,11 +72,11 @@ def test_opcache_off_costs_php_and_brings_the_calls_back_that_load_scripts(tmp_p
     assert answer.returncode == 0, answer.stderr
     screen = phpdyno("report", the_run(tmp_path)).stdout.splitlines()
     assert len(screen) <= MOST_LINES
-    assert screen[1].startswith("RESULT  what changed most: CPU of PHP")
+    assert MOST_CHANGED.match(screen[1].removeprefix("RESULT  "))
     said = " ".join(answer.stdout.split())
     assert "A: default B: ini.opcache.enable=0" in said
     assert "(nearly) gone in default: " in said
-    assert "what changed most: CPU of PHP" in said
+    assert MOST_CHANGED.search(said)
     assert "opcache is off in ini.opcache.enable=0" in said
     again = phpdyno("report", the_run(tmp_path), "--json")
     found = msgspec.json.decode(again.stdout, type=Explained)
@@ -300,7 +303,7 @@ def test_a_comparison_looks_inside_its_treatment_afterwards_goes_on_with_it_and_
     assert "looking inside ini.opcache.enable=0, which takes about two minutes, outside the budget" in answer.stderr
     said = " ".join(answer.stdout.split())
     assert "What ini.opcache.enable=0 does inside" in said
-    assert "what changed most: CPU of PHP" in said
+    assert MOST_CHANGED.search(said)
     # The verdict still comes last.
     assert "ini.opcache.enable=0: " in said.rpartition("what changed most")[2]
     assert phpdyno("report", run, "--verbose").stdout == answer.stdout

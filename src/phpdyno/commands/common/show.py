@@ -52,7 +52,10 @@ def show_run(
 def _typed_name(path: str | None = None) -> str:
     """What a shell that looks in `path` takes for this phpdyno."""
     place = own_place(path)
-    return "phpdyno" if place is None else typed_path(place)
+    if place is None:
+        return "phpdyno"
+    typed = typed_path(place)
+    return typed if "/" in typed else f"./{typed}"
 
 
 def folder_of(run: Path) -> Path:

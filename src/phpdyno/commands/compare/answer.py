@@ -31,12 +31,12 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
         notes=(
             *messages_of(said),
             *_warnings(rows),
-            *_noise(view, rows),
+            *_noise(view, rows, decided=False),
             *_inside(view),
             SCOPE,
         ),
         notices=first_of(view.preflight_warnings),
-        doubts=doubts_of(said, view.reached),
+        doubts=(*doubts_of(said, view.reached), *_noise(view, rows, decided=True)),
         next=next_of(view.command, view.outcome, run),
     )
     if len(rows) < 2:
@@ -143,10 +143,12 @@ def _inside(view: RunView) -> list[str]:
     return [f"Inside {name}: {inside_words(found)[-1]}" for name, found in looked[:1]]
 
 
-def _noise(view: RunView, rows: Sequence[Row]) -> tuple[str, ...]:
+def _noise(view: RunView, rows: Sequence[Row], *, decided: bool) -> tuple[str, ...]:
+    """What the control against itself says, if it differs (`decided`) or does not."""
     metric = rows[0].metric if rows else "cpu"
     arms = (row for row in view.rows if row.is_aa and row.kind != "invalid" and row.metric == metric and row not in rows)
     aa = next(arms, None) or aa_of(view, metric)
     if aa is None or aa.ratio is None or aa.low is None or aa.high is None:
         return ()
-    return (noise_of(change_of(aa.ratio, aa.low, aa.high, less_is_better=metric == "cpu")),)
+    seen = change_of(aa.ratio, aa.low, aa.high, less_is_better=metric == "cpu")
+    return (noise_of(seen),) if seen.decided == decided else ()

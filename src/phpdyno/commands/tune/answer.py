@@ -37,9 +37,12 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
         result=result,
         standing=standing,
         beside=(*_beside(proved), *_by_load(found, proved)),
-        notes=(*messages_of(found.remarks), *_not_tested(found), *_noise(proved, asked.goal)),
+        notes=(*messages_of(found.remarks), *_not_tested(found), *_noise(proved, asked.goal, decided=False)),
         notices=first_of(record.warnings),
-        doubts=doubts_of(found.remarks, reach_view(record.reached) if record.reached else None),
+        doubts=(
+            *doubts_of(found.remarks, reach_view(record.reached) if record.reached else None),
+            *_noise(proved, asked.goal, decided=True),
+        ),
         next=_next(record, run),
     )
     return answer.with_table(_table(answer, found, asked, record.host.hugepage_kib)) if record.outcome == "finished" else answer
@@ -237,10 +240,12 @@ def _kinds(changes: Sequence[Change]) -> str:
     return f"{kinds} settings".strip() if len(changes) > 1 else f"{kinds} setting".strip()
 
 
-def _noise(proved: Confirmed | None, goal: Goal) -> tuple[str, ...]:
+def _noise(proved: Confirmed | None, goal: Goal, *, decided: bool) -> tuple[str, ...]:
+    """What the control against itself says, if it differs (`decided`) or does not."""
     if proved is None or proved.aa is None:
         return ()
-    return (noise_of(_change(proved.aa, goal)),)
+    seen = _change(proved.aa, goal)
+    return (noise_of(seen),) if seen.decided == decided else ()
 
 
 def _next(record: TuneRecord, run: str) -> tuple[tuple[str, str], ...]:

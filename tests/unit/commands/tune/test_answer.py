@@ -92,7 +92,7 @@ def test_where_nothing_is_adopted_it_says_so_and_offers_no_bundle(made: TuneReco
 
 def test_a_control_that_differs_from_itself_is_not_called_fine() -> None:
     found = structs.replace(FOUND, confirmations=(confirmed(aa=TunedRatio(1.03, 1.01, 1.05, 6)),))
-    assert tune_answer(record(found), RUN).notes[-1].endswith("it should be 0: trust no small effect of this run")
+    assert tune_answer(record(found), RUN).doubts[-1].endswith("it should be 0: trust no small effect of this run")
 
 
 def test_reserved_pages_have_one_number_and_their_price() -> None:

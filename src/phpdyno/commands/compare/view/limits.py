@@ -38,7 +38,7 @@ def _beside_php(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observati
     if said is None or said.overtaken or said.beside_php:
         return ()
     words = RoomBesidePhp(gathered.plan, gathered.host, gathered.calibrations.get("throughput")).words(arm, counted)
-    return (words,) if words else ()
+    return (words,) if words and words not in said.verdict.warnings else ()
 
 
 def _moved(gathered: GatheredRecords, arm: Arm, counted: Sequence[Observation]) -> tuple[str, ...]:
