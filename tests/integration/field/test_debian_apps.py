@@ -105,7 +105,7 @@ def test_an_app_that_nobody_tuned_for(name: str, tmp_path: Path) -> None:
     answer = phpdyno("compare", file, "--aa", *FEWEST, "--budget", "40s", "--runs", tmp_path / "runs")
     assert answer.returncode == 0, answer.stderr
     assert "A/A" in answer.stdout
-    answer = phpdyno("tune", file, *SEARCHED, "--budget", "200s", "--runs", tmp_path / "tunes", timeout_s=500.0)
+    answer = phpdyno("tune", file, *SEARCHED, "--budget", "400s", "--runs", tmp_path / "tunes", timeout_s=700.0)
     assert answer.returncode == 0, answer.stderr
     assert any(line.startswith("RESULT") for line in answer.stdout.splitlines())
     assert read_tune(the_run(tmp_path / "tunes")).outcome == "finished"
