@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.host import namespaces
+from tests.support.real.command import end_started
 from tests.support.traces import DEFAULT_LIVE_ROOT, SESSION_PREFIX
 
 PAGES = Path("/proc/sys/vm/nr_hugepages")
@@ -29,6 +30,13 @@ def live_root() -> Iterator[Path]:
     else:
         os.environ["PHPDYNO_LIVE"] = before
     shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_on() -> Iterator[None]:
+    """What a test started and left running is ended."""
+    yield
+    end_started()
 
 
 @pytest.fixture

@@ -7,16 +7,8 @@ from pathlib import Path
 import pytest
 
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.real.command import end_started
 from tests.support.real.services import free_port, refused
 from tests.support.traces import wait_for_no_traces
-
-
-@pytest.fixture(autouse=True)
-def nothing_goes_on() -> Iterator[None]:
-    """What a test started and left running is ended."""
-    yield
-    end_started()
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ IN_THE_OPEN = "measured without a bottle"
 LETS_THROUGH = "lets through: "
 OWN_NGINX = "nginx has the app's own server block: "
 PROJECT = "the project is "
+WARNING = "Warning: "
+"""What a sentence begins with that casts doubt on a result."""
 
 
 def open_words(reason: str) -> str:

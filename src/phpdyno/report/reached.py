@@ -1,12 +1,12 @@
 """What an app reached for before it was measured: from the journal's line to a part of the view,
 and in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from phpdyno.journal.records import ReachedFor
+from phpdyno.model.notices import WARNING
 from phpdyno.model.plan import Unit
-from phpdyno.report.advice import advise
-from phpdyno.report.answer.shape import WARNING
+from phpdyno.report.advice import ReachAdvice, advise
 from phpdyno.report.view_parts import ReachRow, ReachView
 from phpdyno.report.words import count
 
@@ -40,9 +40,12 @@ def lines_of(view: ReachView, *, most: int = MOST_LINES) -> Iterator[str]:
             yield f"  and {len(view.rows) - len(shown)} more, listed on the page"
 
 
-def without_words(missing: Sequence[str], unit: Unit = "request", *, next_step: str = "; `phpdyno check` shows them") -> str:
+def without_words(
+    told: Iterable[ReachAdvice | ReachRow], unit: Unit = "request", *, next_step: str = "; `phpdyno check` shows them"
+) -> str:
     """Says that an app got no answer from servers that it asked, so that its pages may be error
     pages; '' where it missed none."""
+    missing = [each.missing for each in told if each.missing]
     if not missing:
         return ""
     what, made = (
@@ -54,7 +57,7 @@ def without_words(missing: Sequence[str], unit: Unit = "request", *, next_step: 
 
 def missing_of(view: ReachView | None) -> tuple[str, ...]:
     """The same for a run, as the warning of its answer; nothing where nobody looked."""
-    words = without_words([row.missing for row in view.rows if row.missing], view.unit) if view is not None else ""
+    words = without_words(view.rows, view.unit) if view is not None else ""
     return (f"{WARNING}{words}",) if words else ()
 
 

@@ -15,6 +15,7 @@ from phpdyno.journal.records import ReachedFor, Record
 from phpdyno.journal.sweep import SWEEP_SCHEMA, Sweep, SweepHeader
 from phpdyno.model.inside.reach import Reached, Write
 from phpdyno.report.reached import MOST_LINES, lines_of, reach_view, without_words
+from phpdyno.report.view_parts import ReachRow
 from tests.support.made_up.journals import REACHED, finished, reaching
 from tests.support.made_up.sweeps.sweeps import plan_of
 from tests.unit.commands.compare.render.test_page import HOSTILE, Page
@@ -149,7 +150,13 @@ def test_servers_that_gave_no_answer_are_told_beside_the_result() -> None:
     assert compare_answer(view_of(reaching(fine), "run"), "runs/one").doubts == ()
 
 
+def missed(*servers: str) -> list[ReachRow]:
+    return [ReachRow(1, "once a request", each, "", "", each) for each in servers]
+
+
 def test_many_servers_are_counted() -> None:
-    assert without_words(["a:1", "b:2", "c:3"]).startswith("the app got no answer from 3 servers: the pages measured may be")
-    assert without_words(["a:1", "b:2"], "operation").startswith("the script got no answer from a:1 and b:2: what was measured may be")
-    assert without_words([]) == ""
+    assert without_words(missed("a:1", "b:2", "c:3")).startswith("the app got no answer from 3 servers: the pages measured may be")
+    assert without_words(missed("a:1", "b:2"), "operation").startswith(
+        "the script got no answer from a:1 and b:2: what was measured may be"
+    )
+    assert without_words(missed("")) == ""

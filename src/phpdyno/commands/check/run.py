@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from phpdyno._native import OUTCOMES
 from phpdyno.answers.answer import Answer
@@ -36,6 +36,16 @@ from phpdyno.session.reach_pass import watch_app
 MOST_WARNINGS = 20
 NO_PHP = "no PHP makes this page: the web server answers it by itself (a file, a redirect, a cache of its own)"
 _SAID = re.compile(r"PHP (?:Warning|Notice|Deprecated|Fatal error|Parse error|Recoverable fatal error): .*")
+
+
+class TimedAnswer(Struct, frozen=True):
+    """One answer to a target, decoded once, with its time and the CPU of PHP for it, in
+    milliseconds."""
+
+    response: Response
+    answer: Answer
+    time_ms: float
+    php_ms: float
 
 
 def look_at(definition: App, arm: Arm, *, logs: Path, progress: Progress, workload: Workload | None = None) -> CheckFound:
@@ -71,7 +81,7 @@ def _driven(instance: object, bench: Bench, arm: Arm, workload: Workload) -> Dri
 def _targets(driven: DrivenInstance, workload: Workload, app: PreparedApp) -> tuple[tuple[TargetFound, ...], str]:
     """Every target several times in turn, the last time after a while, so that a clock shows; and
     what is strange about all of them."""
-    asked: list[list[tuple[Response, float, float]]] = [[] for _ in workload.targets]
+    asked: list[list[TimedAnswer]] = [[] for _ in workload.targets]
     said = ["" for _ in workload.targets]
     for turn in range(LEARNING_FETCHES):
         if turn == LEARNING_FETCHES - 1:
@@ -84,13 +94,12 @@ def _targets(driven: DrivenInstance, workload: Workload, app: PreparedApp) -> tu
     return tuple(without_php(found)), "" if any(each.problem for each in found) else _remark(workload.targets, asked)
 
 
-def _remark(targets: Sequence[Target], asked: Sequence[Sequence[tuple[Response, float, float]]]) -> str:
-    """What is strange about the answers of all targets together; each of them can be measured."""
-    answers = [[answer_of(response) for response, _, _ in each] for each in asked]
+def _remark(targets: Sequence[Target], asked: Sequence[Sequence[TimedAnswer]]) -> str:
+    """Say what is strange about the answers of all targets together, each of which can be
+    measured."""
     if targets[0].answers != "body":
         return ""
-    mask = learn(answers[0])
-    return one_page(targets, [each[-1] for each in answers], lambda _, answer: mask.differs(answer))
+    return one_page(targets, [each[-1].answer for each in asked], learn([each.answer for each in asked[0]]).differs)
 
 
 def without_php(found: Sequence[TargetFound]) -> list[TargetFound]:
@@ -102,47 +111,48 @@ def without_php(found: Sequence[TargetFound]) -> list[TargetFound]:
     return [structs.replace(each, warnings=(*each.warnings, NO_PHP)) if at else each for each, at in zip(found, idle, strict=True)]
 
 
-def _timed(driven: DrivenInstance, index: int) -> tuple[Response, float, float]:
-    """An answer, its time and the CPU of PHP for it, in milliseconds."""
+def _timed(driven: DrivenInstance, index: int) -> TimedAnswer:
+    """Ask for one target."""
     cpu_ns, start_ns = driven.instance.php_meter.read_ns(), time.perf_counter_ns()
     response = driven.driver.fetch(index)
     took_ns = time.perf_counter_ns() - start_ns
     driven.instance.await_idle()
-    return response, took_ns / 1e6, (driven.instance.php_meter.read_ns() - cpu_ns) / 1e6
+    php_ns = driven.instance.php_meter.read_ns() - cpu_ns
+    return TimedAnswer(response, answer_of(response), took_ns / 1e6, php_ns / 1e6)
 
 
-def _judged(driven: DrivenInstance, target: Target, asked: list[tuple[Response, float, float]], said: str, app: PreparedApp) -> TargetFound:
-    responses = [response for response, _, _ in asked]
-    last, warm = responses[-1], asked[1:]
+def _judged(driven: DrivenInstance, target: Target, asked: Sequence[TimedAnswer], said: str, app: PreparedApp) -> TargetFound:
+    responses = [each.response for each in asked]
+    last, warm = asked[-1].answer, asked[1:]
     problem, moving = "", None
     for response in responses:
         if OUTCOMES[response.outcome] not in COMPLETE:
             detail = ": ".join(part for part in (OUTCOMES[response.outcome], response.detail) if part)
             problem = f"it gets no answer: {detail}"
     if not problem:
-        problem, moving = _compared(target, [answer_of(response) for response in responses])
+        problem, moving = _compared(target, [each.answer for each in asked])
     if problem and (why := _explained(driven, said)) and why not in problem:
         problem = f"{problem}: {in_own_paths(why, app)}"
     return TargetFound(
         label=target.label,
         status=last.status or None,
-        body_bytes=len(answer_of(last).body),
-        time_ms=statistics.median(time_ms for _, time_ms, _ in warm),
-        php_ms=statistics.median(cpu_ms for _, _, cpu_ms in warm),
+        body_bytes=len(last.body),
+        time_ms=statistics.median(each.time_ms for each in warm),
+        php_ms=statistics.median(each.php_ms for each in warm),
         moving=moving,
         warnings=_warnings(said, last, app),
         problem=problem,
     )
 
 
-def _warnings(said: str, last: Response, app: PreparedApp) -> tuple[str, ...]:
+def _warnings(said: str, last: Answer, app: PreparedApp) -> tuple[str, ...]:
     """PHP's messages in the servers' logs and in the page, each once."""
     logged = (in_own_paths(line.strip('"'), app) for line in _SAID.findall(said))
     return tuple(dict.fromkeys([*logged, *_in_page(last)]))[:MOST_WARNINGS]
 
 
-def _in_page(response: Response) -> list[str]:
-    return [f"in the page: {message}" for message in php_messages(answer_of(response).body)]
+def _in_page(answer: Answer) -> list[str]:
+    return [f"in the page: {message}" for message in php_messages(answer.body)]
 
 
 def _compared(target: Target, answers: list[Answer]) -> tuple[str, float | None]:

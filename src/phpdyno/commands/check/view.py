@@ -40,15 +40,16 @@ def lines(found: CheckFound) -> Iterator[str]:
         yield found.remark
     for each in found.not_reached:
         yield f"let through and not reached: {each}"
-    yield from _reached(found)
+    told = advise(found.reached, given=found.let_through) if found.reached is not None else ()
+    yield from _reached(found, told)
     bad = sum(bool(target.problem) for target in found.targets)
-    unsure = "" if found.reached is None or found.bottle else missing_words(advise(found.reached, given=found.let_through))
-    yield f"{found.app}: {f'can be measured{unsure}' if not bad else f'cannot be measured: {bad} of {len(found.targets)} targets fail'}"
-
-
-def missing_words(told: Sequence[ReachAdvice]) -> str:
-    """What to look at first where servers gave no answer; '' where none was missed."""
-    return ", but look first whether these are its normal pages: servers gave no answer" if any(each.missing for each in told) else ""
+    if bad:
+        yield f"{found.app}: cannot be measured: {bad} of {len(found.targets)} targets fail"
+        return
+    unsure = not found.bottle and any(each.missing for each in told)
+    yield f"{found.app}: can be measured" + (
+        ", but look first whether these are its normal pages: servers gave no answer" if unsure else ""
+    )
 
 
 def _of_target(target: TargetFound) -> Iterator[str]:
@@ -58,11 +59,10 @@ def _of_target(target: TargetFound) -> Iterator[str]:
         yield f"{target.label}: {warning}"
 
 
-def _reached(found: CheckFound) -> Iterator[str]:
+def _reached(found: CheckFound, told: Sequence[ReachAdvice]) -> Iterator[str]:
     if found.reached is None:
         yield f"what the app reaches for was not watched: {found.unwatched}"
         return
-    told = advise(found.reached, given=found.let_through)
     if not told:
         yield "it reached for nothing outside its own files and database"
         return
@@ -70,7 +70,7 @@ def _reached(found: CheckFound) -> Iterator[str]:
     for each in told:
         yield f"  {each.often} {each.what}" if found.bottle else f"  {each.line}"
     if not found.bottle:
-        yield from filter(None, [without_words([each.missing for each in told if each.missing], next_step="")])
+        yield from filter(None, [without_words(told, next_step="")])
         yield "all of that was blocked; `[service.NAME]` in an app.toml gives the app servers of its own"
 
 

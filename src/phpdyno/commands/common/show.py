@@ -50,7 +50,7 @@ def show_run(
 
 
 def _typed_name(path: str | None = None) -> str:
-    """What a shell that looks in `path` takes for this phpdyno."""
+    """Spell this phpdyno as a shell takes it that looks for programs in `path`."""
     place = own_place(path)
     if place is None:
         return "phpdyno"

@@ -8,11 +8,10 @@ from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import aa_of, label, ordered, tone, waiting
 from phpdyno.commands.explain.words import answer as inside_words
 from phpdyno.journal.records import IN_A_PAGE, REMARK
-from phpdyno.model.notices import first_of
+from phpdyno.model.notices import WARNING, first_of
 from phpdyno.model.plan import Metric, Unit
 from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, noise_of, subject_of, table_of
-from phpdyno.report.answer.percent import Percent, change_of, signed
-from phpdyno.report.answer.percent import said as said_percent
+from phpdyno.report.answer.percent import Percent, change_of, said, signed
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import count, metric_words, milliseconds, percent, rate
 
@@ -22,21 +21,16 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
     effects = [row for row in ordered(view.rows) if not row.is_aa]
     rows = effects or list(view.rows)
     result, standing = _result(view, rows)
-    said = [each.detail for each in view.incidents if each.kind in {REMARK, IN_A_PAGE}]
+    told = [each.detail for each in view.incidents if each.kind in {REMARK, IN_A_PAGE}]
+    noise = _noise(view, rows)
     answer = CommandAnswer(
         subject=subject_of(view.app, view.app_version, view.environment, view.elapsed_s, outcome=view.outcome),
         result=result,
         standing=standing,
         beside=_beside(rows[0]) if len(rows) == 1 else (),
-        notes=(
-            *messages_of(said),
-            *_warnings(rows),
-            *_noise(view, rows, decided=False),
-            *_inside(view),
-            SCOPE,
-        ),
+        notes=(*messages_of(told), *_warnings(rows), *noise_of(noise, decided=False), *_inside(view), SCOPE),
         notices=first_of(view.preflight_warnings),
-        doubts=(*doubts_of(said, view.reached), *_noise(view, rows, decided=True)),
+        doubts=(*doubts_of(told, view.reached), *noise_of(noise, decided=True)),
         next=next_of(view.command, view.outcome, run),
     )
     if len(rows) < 2:
@@ -53,7 +47,7 @@ def words_of(row: Row) -> str:
         return f"no result: {row.reason or 'invalid'}"
     if seen is None:
         return waiting(row)
-    return said_percent(seen, *_less_more(row.metric, row.unit), percent(row.confidence))
+    return said(seen, *_less_more(row.metric, row.unit), percent(row.confidence))
 
 
 def change(row: Row) -> Percent | None:
@@ -133,7 +127,7 @@ def _cell(row: Row, *, mixed: bool) -> str:
 
 
 def _warnings(rows: Sequence[Row]) -> list[str]:
-    told = list(dict.fromkeys(f"Warning: {each}" for row in rows for each in row.warnings))
+    told = list(dict.fromkeys(f"{WARNING}{each}" for row in rows for each in row.warnings))
     return told[:2] if len(told) < 3 else [*told[:1], f"{len(told) - 1} more warnings: --verbose"]
 
 
@@ -143,12 +137,11 @@ def _inside(view: RunView) -> list[str]:
     return [f"Inside {name}: {inside_words(found)[-1]}" for name, found in looked[:1]]
 
 
-def _noise(view: RunView, rows: Sequence[Row], *, decided: bool) -> tuple[str, ...]:
-    """What the control against itself says, if it differs (`decided`) or does not."""
+def _noise(view: RunView, rows: Sequence[Row]) -> Percent | None:
+    """How the control differs from itself by the metric of the answer; None without an interval."""
     metric = rows[0].metric if rows else "cpu"
     arms = (row for row in view.rows if row.is_aa and row.kind != "invalid" and row.metric == metric and row not in rows)
     aa = next(arms, None) or aa_of(view, metric)
     if aa is None or aa.ratio is None or aa.low is None or aa.high is None:
-        return ()
-    seen = change_of(aa.ratio, aa.low, aa.high, less_is_better=metric == "cpu")
-    return (noise_of(seen),) if seen.decided == decided else ()
+        return None
+    return change_of(aa.ratio, aa.low, aa.high, less_is_better=metric == "cpu")

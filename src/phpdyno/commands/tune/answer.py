@@ -32,16 +32,17 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
     found, asked = record.found, record.asked
     proved = _proved(found) if record.outcome == "finished" else None
     result, standing = _result(record, proved)
+    noise = _change(proved.aa, asked.goal) if proved and proved.aa else None
     answer = CommandAnswer(
         subject=subject_words(record.app, record.app_version, f"PHP {record.control.php.version}", record.spent_s, outcome="finished"),
         result=result,
         standing=standing,
         beside=(*_beside(proved), *_by_load(found, proved)),
-        notes=(*messages_of(found.remarks), *_not_tested(found), *_noise(proved, asked.goal, decided=False)),
+        notes=(*messages_of(found.remarks), *_not_tested(found), *noise_of(noise, decided=False)),
         notices=first_of(record.warnings),
         doubts=(
             *doubts_of(found.remarks, reach_view(record.reached) if record.reached else None),
-            *_noise(proved, asked.goal, decided=True),
+            *noise_of(noise, decided=True),
         ),
         next=_next(record, run),
     )
@@ -238,14 +239,6 @@ def _kinds(changes: Sequence[Change]) -> str:
     first = {each.name.partition(".")[0] for each in changes}
     kinds = " and ".join(name for name in ("pool", "web") if name in first)
     return f"{kinds} settings".strip() if len(changes) > 1 else f"{kinds} setting".strip()
-
-
-def _noise(proved: Confirmed | None, goal: Goal, *, decided: bool) -> tuple[str, ...]:
-    """What the control against itself says, if it differs (`decided`) or does not."""
-    if proved is None or proved.aa is None:
-        return ()
-    seen = _change(proved.aa, goal)
-    return (noise_of(seen),) if seen.decided == decided else ()
 
 
 def _next(record: TuneRecord, run: str) -> tuple[tuple[str, str], ...]:

@@ -3,6 +3,7 @@ each block."""
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from phpdyno.experiment.common.patterns import patterns_of
 from phpdyno.experiment.common.slot import DrivenInstance
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.journal.records import TargetAnswer
+from phpdyno.model.notices import WARNING
 from phpdyno.model.workload import Target, Workload
 
 OK = 200
@@ -38,16 +40,16 @@ class Differing(Struct, frozen=True):
     lasting: bool
 
 
-def one_page(targets: Sequence[Target], answers: Sequence[Answer], differs: Callable[[int, Answer], str | None]) -> str:
-    """Says that all pages of an app are one and the same, which `differs` in nothing but what moves
-    in it; '' where there are several, and where bodies are not compared."""
+def one_page(targets: Sequence[Target], answers: Sequence[Answer], differs: Callable[[Answer], str | None]) -> str:
+    """Says that all pages of an app are one and the same; '' where one `differs` from the first in
+    more than what moves there, and where bodies are not compared."""
     if len(targets) < 2 or any(each.answers != "body" or each.status != OK or not each.path.startswith("/") for each in targets):
         return ""
-    if any(differs(0, answer) for answer in answers[1:]):
+    if any(map(differs, answers[1:])):
         return ""
     which = f"{targets[0].label} and {targets[1].label}" if len(targets) == 2 else f"all {len(targets)} targets"
     size = f"{len(answers[0].body):,} bytes"
-    return f"Warning: {which} answer the very same page ({size}); {SERVER_BLOCK}"
+    return f"{WARNING}{which} answer the very same page ({size}); {SERVER_BLOCK}"
 
 
 class AnswerCheck:
@@ -141,7 +143,7 @@ class AnswerCheck:
             if not why or why in error.what:
                 raise
             raise DynoError(f"{error.what}: {why}", where=error.where, next_step=error.next_step) from error
-        if words := one_page(targets, [several[-1] for several in answers], self._known.differs):
+        if words := one_page(targets, [several[-1] for several in answers], partial(self._known.differs, 0)):
             self._remarks.append(words)
         return self._known.compare([several[0] for several in answers]).targets
 

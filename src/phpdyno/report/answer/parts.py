@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from phpdyno.model.notices import WARNING
 from phpdyno.report.answer.percent import Percent, signed
-from phpdyno.report.answer.shape import WARNING, AnswerTable, TableLine
+from phpdyno.report.answer.shape import AnswerTable, TableLine
 from phpdyno.report.reached import missing_of
 from phpdyno.report.view_parts import EnvironmentRow, ReachView
 from phpdyno.report.words import count, duration
@@ -38,10 +39,13 @@ def messages_of(told: Iterable[str]) -> tuple[str, ...]:
     return (*said[:1], *more)
 
 
-def noise_of(seen: Percent) -> str:
-    """What the control against itself says of a run."""
-    fine = "fine" if not seen.decided else "it should be 0: trust no small effect of this run"
-    return f"Noise check: the control against itself {signed(seen)}: {fine}"
+def noise_of(seen: Percent | None, *, decided: bool) -> tuple[str, ...]:
+    """Say what the control against itself shows, if it differs (`decided`) or if it does not;
+    nothing in the other case, and where it was not measured."""
+    if seen is None or seen.decided != decided:
+        return ()
+    fine = "it should be 0: trust no small effect of this run" if decided else "fine"
+    return (f"Noise check: the control against itself {signed(seen)}: {fine}",)
 
 
 def ending_of(outcome: str, detail: str) -> str:

@@ -51,11 +51,13 @@ def said(percent: Percent, less: str, more: str, confidence: str) -> str:
     digits = _digits(percent)
     value, low, high = (_plain(abs(each), digits) for each in (percent.value, percent.low, percent.high))
     fewer, further = less.partition(" ")[0], more.partition(" ")[0]
-    if percent.low < 0.0 < percent.high:
-        # The end on the other side comes first: from what speaks against it to what speaks for it.
-        ends = (f"{high} % {further} to {low} % {fewer}", f"{low} % {fewer} to {high} % {further}")[percent.value >= 0]
-    else:
+    if not percent.low < 0.0 < percent.high:
         ends = f"{low} to {high} %" if abs(percent.low) <= abs(percent.high) else f"{high} to {low} %"
+    # The end on the other side comes first.
+    elif percent.value < 0:
+        ends = f"{high} % {further} to {low} % {fewer}"
+    else:
+        ends = f"{low} % {fewer} to {high} % {further}"
     return f"{value} % {less if percent.value < 0 else more} ({confidence} CI {ends})"
 
 

@@ -12,9 +12,6 @@ COLUMNS, INDENT = 80, 8
 MOST_LINES = 14
 """Lines that an answer has at most: one screen, with room for the prompt."""
 
-WARNING = "Warning: "
-"""What a sentence begins with that casts doubt on a result."""
-
 Standing = Literal["good", "none", "bad", "open", "invalid"]
 """How a result stands: better, no difference that matters, worse, not decided, no result."""
 STANDING: Mapping[VerdictKind, Standing] = {

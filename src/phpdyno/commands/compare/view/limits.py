@@ -1,4 +1,4 @@
-"""What blocks themselves show against a comparison: a PHP that ran elsewhere than where it is
+"""Doubts that the blocks of a comparison give rise to: a PHP that ran elsewhere than where it is
 measured, an opcache that compiled on, an app that was not in one state. Pure."""
 
 from collections.abc import Sequence
