@@ -127,7 +127,7 @@ def test_the_peer_is_reached_by_each_of_its_names_and_no_other_is(supervisor: Su
 
 def test_a_peer_that_refuses_is_a_broken_connection_and_is_named(supervisor: Supervisor, peer: int) -> None:
     let_through(supervisor, Tcp("localhost", peer), Tcp("127.0.0.1", 1), Tcp("nobody.invalid", 80), Tcp("::1", 1))
-    code = "$s = stream_socket_client('tcp://' . $argv[1]); var_dump(@fread($s, 10));"
+    code = "$s = @stream_socket_client('tcp://' . $argv[1]); var_dump($s ? @fread($s, 10) : false);"  # it may break while it connects
     assert php(supervisor, code, "127.0.0.1:1") == "bool(false)"  # an end would be an empty string
     for address in ("nobody.invalid:80", "[::1]:1"):
         assert "failed" in asked(supervisor, address).lower()
