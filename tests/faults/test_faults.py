@@ -23,7 +23,7 @@ from tests.support.real.command import FEWEST, await_journal, fault_of, phpdyno,
 from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
-pytestmark = [pytest.mark.integration, pytest.mark.alone]
+pytestmark = pytest.mark.integration
 
 CRASHING = page_that("CRASH", after=400, then="posix_kill(getmypid(), 11); usleep(100000);")
 WITH_DATABASE = """<?php

@@ -58,11 +58,10 @@ def shop(tmp_path: Path) -> Path:
 
 
 def test_the_app_s_own_configuration_works_as_it_is(shop: Path) -> None:
-    answer = phpdyno("check", shop)
+    answer = phpdyno("check", shop, "--verbose")
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    lines = answer.stdout.splitlines()
     page = "dumped migrated 2 +OK$11 220 closed\n"
-    assert f" {20 * len(page)} " in lines[1]
+    assert f" {20 * len(page)} " in answer.stdout
     assert "once a request 127.0.0.1:3307, refused" in answer.stdout
     assert "db.internal" not in answer.stdout
     assert wait_for_no_traces() == []

@@ -25,14 +25,18 @@ def test_a_plain_app_can_be_measured_and_reaches_for_nothing() -> None:
     answer = phpdyno("check", "hello")
     assert answer.returncode == 0, answer.stderr
     assert re.search(r"^/ +200 +[\d,]+ +[\d.]+ ms +[\d.]+ ms +nothing$", answer.stdout, re.MULTILINE)
-    assert answer.stdout.splitlines()[-2:] == ["it reached for nothing outside its own files and database", "hello: can be measured"]
+    assert "RESULT  can be measured (1 target)" in answer.stdout
+    *_, reached, after = answer.stdout.splitlines()
+    assert reached == "it reached for nothing outside its own files and database"
+    assert after.startswith("Next: ")
+    assert after.endswith("phpdyno tune hello")
     assert wait_for_no_traces() == []
 
 
 def test_what_an_app_reaches_for_is_told_by_name_and_php_s_warnings_with_it(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site/index.php").write_text(REACHING)
-    answer = phpdyno("check", "--docroot", tmp_path / "site", "--url", "/")
+    answer = phpdyno("check", "--docroot", tmp_path / "site", "--url", "/", "--verbose")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     for line in (
         '  once a request 127.0.0.1:6379, refused: `[service.cache] kind = "redis"`, `at = "127.0.0.1:6379"` gives it one',
@@ -72,4 +76,4 @@ def test_a_comparison_that_cannot_begin_says_the_same(tmp_path: Path) -> None:
 def test_no_bottle_is_said_first(tmp_path: Path) -> None:
     answer = phpdyno("check", "hello", "--no-bottle")
     assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.startswith("without a bottle (--no-bottle)")
+    assert answer.stdout.splitlines()[1].startswith("without a bottle (--no-bottle)")

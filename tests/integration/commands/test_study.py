@@ -125,7 +125,7 @@ def test_an_interrupted_study_goes_on_and_ends_with_its_page(file: Path, tmp_pat
     assert record.parts[: len(first)] == tuple(first)
     # What was done before the interruption was not measured again.
     assert len(list((run / "cpu").glob("*/journal.jsonl"))) == 1
-    assert "all parts done" in resumed.stdout
+    assert "all parts are measured" in resumed.stdout
     calls = {each.arm: {call.name: call.calls for call in each.syscalls} for each in record.counts}
     assert calls["no opcache"]["openat"] >= 2 * 30
     assert calls["control"].get("openat", 0) == 0

@@ -84,7 +84,7 @@ def test_data_elsewhere_is_missed_by_name_and_taken_along(shop: Path) -> None:
     assert found.targets[0].body_bytes == len("no such page")
     assert found.reached is not None
     assert [each.path for each in found.reached.missed] == [str(data)]
-    assert f'`also = ["{data}"]` in an app.toml takes it along' in phpdyno("check", shop).stdout
+    assert f'`also = ["{data}"]` in an app.toml takes it along' in phpdyno("check", shop, "--verbose").stdout
     (shop / "app.toml").write_text(f'also = ["{data}"]\n{(shop / "app.toml").read_text()}')
     found = checked(shop)
     assert found.targets[0].body_bytes == len("the page of the wiki")

@@ -107,7 +107,7 @@ def test_a_clean_clone_is_set_up_and_measures(built: BareDebian) -> None:
     states = {check["name"]: check["state"] for check in seen["checks"]}
     for name in ("account", "bottle", "nginx", f"php-fpm {series}", f"php {series}", "MariaDB"):
         assert states[name] == "ok", seen
-    assert "hello: can be measured" in phpdyno(built, "check", "hello")
+    assert "can be measured (" in phpdyno(built, "check", "hello")
     same = document(phpdyno(built, "compare", "hello", "--aa", "--budget", "20s", "--json"))
     assert same["outcome"] == "finished"
     assert [row["kind"] for row in same["rows"]] in (["equivalent"], ["inconclusive"])
@@ -124,14 +124,14 @@ def test_an_app_of_ones_own_in_roots_home_is_shut_off_from_the_chroot(built: Bar
     (built.root / "etc/machine-secret").write_text("x")
     said = phpdyno(built, "check", "--docroot", "/root/shop/public")
     assert "without a bottle" not in said
-    assert "public: can be measured" in said
+    assert "can be measured (" in said
     assert "36" in said or "it sees" not in said
 
 
 @pytest.mark.usefixtures("nothing_left")
 def test_a_php_that_is_not_there_is_named_with_those_that_are(built: BareDebian) -> None:
     series = SUITES[built.suite]
-    assert "hello: can be measured" in phpdyno(built, "check", "hello", "--control", f"php=php-fpm{series}")
+    assert "can be measured (" in phpdyno(built, "check", "hello", "--control", f"php=php-fpm{series}")
     answer = built.answer(".venv/bin/phpdyno check hello --control php=9.9", cwd=SOURCE)
     assert answer.returncode == 2
     assert f"php=9.9: there is no php-fpm9.9 here; installed are {series}" in answer.stdout
@@ -147,7 +147,7 @@ def test_without_the_right_to_mount_an_app_of_ones_own_is_refused_in_one_line(bu
     assert refused.returncode == 2
     (line,) = (line for line in refused.stdout.splitlines() if line.startswith("phpdyno: "))
     assert "--no-bottle" in line
-    assert "plain: can be measured" in built.run(f"{less} check --no-bottle --docroot /root/plain", cwd=SOURCE)
+    assert "can be measured (" in built.run(f"{less} check --no-bottle --docroot /root/plain", cwd=SOURCE)
 
 
 def test_without_proc_one_line_says_so(built: BareDebian) -> None:
@@ -179,7 +179,7 @@ def test_the_container_s_second_stage_installs_the_package_and_measures(bare: Ba
             entry = json.loads(text)
     assert system.answer("command -v gcc cargo").stdout == ""
     assert document(system.run(f"{entry[0]} doctor --no-estimate --json"))["possible"]
-    assert "hello: can be measured" in system.run(f"{entry[0]} check hello")
+    assert "can be measured (" in system.run(f"{entry[0]} check hello")
     assert "dist-packages" not in system.run(f"{entry[0]} --version; dpkg -L phpdyno")
     system.run("apt-get purge -y phpdyno", timeout_s=120)
     assert not (system.root / "usr/lib/phpdyno").exists()
@@ -196,7 +196,7 @@ def test_the_wheel_needs_no_compiler(bare: BareDebian, built: BareDebian) -> Non
     assert system.answer("command -v gcc cargo").stdout == ""
     system.run(f"python3 -m venv /root/v && /root/v/bin/pip install -q --only-binary :all: /root/{wheel.name}", timeout_s=400)
     assert document(system.run("/root/v/bin/phpdyno doctor --no-estimate --json"))["possible"]
-    assert "hello: can be measured" in system.run("/root/v/bin/phpdyno check hello")
+    assert "can be measured (" in system.run("/root/v/bin/phpdyno check hello")
     shutil.rmtree(system.root)
 
 

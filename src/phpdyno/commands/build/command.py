@@ -5,47 +5,32 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct, json, structs
+from msgspec import json, structs
 from rich.console import Console
-from rich.table import Table
 
-from phpdyno.bundle.manifest import PROGRAM
+from phpdyno.commands.build.answer import build_answer
 from phpdyno.commands.build.builder import LOGS, Trainee, parse_trainee
+from phpdyno.commands.build.listed import Listed, lines_below, listing, wrong_in
 from phpdyno.commands.build.options import BuildOptions
 from phpdyno.commands.build.refresh import refresh
 from phpdyno.commands.build.run import BuildRequest, Made, build, directory_for, of_one_package, package, refuse_failed, refuse_outdated
 from phpdyno.commands.build.sources import SourceRequest
-from phpdyno.commands.build.training_stack import OWN_PLACE
-from phpdyno.commands.build.words import missing_words, taught_words
 from phpdyno.commands.common.app_source import absolute_reference
 from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RECIPE, BuildSourceOptions
 from phpdyno.commands.common.requests import own_requests
+from phpdyno.commands.common.show import print_answer
 from phpdyno.commands.common.units import checked_seed, seconds
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.config.values import absolute
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.host.lock import holding_on
-from phpdyno.model.build import Build, BuildCheck
-from phpdyno.php_build.package.texts import unhardened
 from phpdyno.php_build.source.added_extensions import parse_added
 from phpdyno.php_build.train.training import TrainingLength
 from phpdyno.php_build.workshop import finished_builds, named_build
-from phpdyno.report.terminal_parts import inert
-from phpdyno.report.words import duration
-from phpdyno.servers.placement import ini_options, loading
-from phpdyno.session.builds import settings_of_build
 from phpdyno.session.run_directory import check_place
 
 NO_EXTENSIONS = "none"
-
-
-class Listed(Struct, frozen=True):
-    """A build as JSON shows it."""
-
-    directory: str
-    build: Build
-    package: str = ""
 
 
 def run(options: BuildOptions) -> int:
@@ -68,7 +53,8 @@ def run(options: BuildOptions) -> int:
             else:
                 made, failed = [build(wanted, logs=logs, progress=progress)], []
         packed, unpacked = _packed(made, into, logs) if into else ({}, [])
-    _show([Listed(str(place), each, packed.get(place, "")) for place, each in made], as_json=options.json)
+    app = shlex.quote(options.train[0].partition("=")[0]) if options.train else ""
+    _show([Listed(str(place), each, packed.get(place, "")) for place, each in made], as_json=options.json, app=app)
     # With --json nothing was said on the way.
     for each in (*(failed if options.json else ()), *unpacked):
         print_line(Console(stderr=True), each)
@@ -91,11 +77,6 @@ def _packed(made: Sequence[Made], into: Path, logs: Path) -> tuple[dict[Path, st
             except DynoError as error:
                 why.append(f"{each.name} is not packaged: {error}")
     return packed, why
-
-
-def wrong_in(build: Build) -> tuple[BuildCheck, ...]:
-    """Checks of a build that found something wrong."""
-    return tuple(check for check in build.checks if not check.ok)
 
 
 def _refuse_other_options(options: BuildOptions) -> None:
@@ -181,47 +162,15 @@ def trainees_of(texts: tuple[str, ...], *, where: str = "--train") -> tuple[Trai
     return found
 
 
-def started(place: Path, build: Build) -> str:
-    """What a shell starts the php-fpm of a finished build with, so that it finds its extensions,
-    reads its php.ini, and knows what only the distribution's knows. Of conf.d one that stands alone
-    has nothing then: that loads extensions which it has in itself."""
-    settings = settings_of_build(place, build)
-    options, scan_dir = ini_options(settings)
-    given = {OWN_PLACE: settings["php.extension_dir"], **build.places}
-    told = [word for name, value in given.items() for word in ("-d", f"{name}={value}")]
-    words = (settings[PROGRAM], *told, *options, *loading(settings))
-    return f"{'PHP_INI_SCAN_DIR= ' if scan_dir == '' else ''}{shlex.join(words)}"
-
-
-def _stands_in_for(build: Build) -> str:
-    """`php-fpm8.2`; that of a pair lies in the cache, where nobody looks for it."""
-    return f"{Path(build.like).name or '–'}{', for measuring only' if build.measuring_only else ''}"
-
-
-def _show(found: list[Listed], *, as_json: bool, listed: bool = False) -> int:
+def _show(found: list[Listed], *, as_json: bool, listed: bool = False, app: str = "") -> int:
+    """Print builds: all that there are, or those that were made just now, trained on `app`."""
     if as_json:
         sys.stdout.write(json.format(json.encode(found), indent=2).decode() + "\n")
-        return 0
-    console = Console()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("build", "PHP", "of", "trained on", "checks", "took"):
-        table.add_column(name, overflow="fold")
-    for each in found:
-        made = each.build
-        good = sum(check.ok for check in made.checks)
-        checks = f"{good} of {len(made.checks)}"
-        cells = (made.name, made.php_version, _stands_in_for(made), taught_words(made) or "–", checks, duration(made.seconds))
-        table.add_row(*map(inert, cells))
-    console.print(table)
-    for each in found:
-        for missing in missing_words(each.build.name, each.build.skipped):
-            print_line(console, missing)
-        for check in wrong_in(each.build):
-            print_line(console, f"{each.build.name}: {check.name}: {check.seen}")
-        print_line(console, f"use it: build={each.build.name}")
-        where = f"it is in: {each.directory}" if listed else f"its php-fpm: {started(Path(each.directory), each.build)}"
-        print_line(console, where)
-        if each.package:
-            print_line(console, f"package: {each.package}")
-            print_line(console, f"before you deploy it: {unhardened(each.build)}")
+    elif listed:
+        console = Console()
+        console.print(listing(found))
+        for line in lines_below(found):
+            print_line(console, line)
+    elif found:
+        print_answer(build_answer(found, app))
     return 0

@@ -6,6 +6,7 @@ from phpdyno.commands.check.found import CheckFound, TargetFound
 from phpdyno.model.notices import through_words
 from phpdyno.report.advice import ReachAdvice, advise
 from phpdyno.report.reached import without_words
+from phpdyno.report.words import count
 
 HEADS = ("target", "status", "bytes", "time", "PHP CPU", "moves")
 
@@ -33,23 +34,48 @@ def head(found: CheckFound) -> Iterator[str]:
 
 
 def lines(found: CheckFound) -> Iterator[str]:
-    """What stands below the table."""
+    """All that stands below the table of --verbose."""
     for target in found.targets:
         yield from _of_target(target)
-    if found.remark:
-        yield found.remark
-    for each in found.not_reached:
-        yield f"let through and not reached: {each}"
-    told = advise(found.reached, given=found.let_through) if found.reached is not None else ()
-    yield from _reached(found, told)
-    bad = sum(bool(target.problem) for target in found.targets)
-    if bad:
-        yield f"{found.app}: cannot be measured: {bad} of {len(found.targets)} targets fail"
-        return
-    unsure = not found.bottle and any(each.missing for each in told)
-    yield f"{found.app}: can be measured" + (
-        ", but look first whether these are its normal pages: servers gave no answer" if unsure else ""
-    )
+    yield from filter(None, [found.remark])
+    yield from (f"let through and not reached: {each}" for each in found.not_reached)
+    head, *rows = reached_lines(found)
+    yield head
+    yield from (f"  {each}" for each in rows)
+    yield from filter(None, [missing_words(found)])
+
+
+def reached_lines(found: CheckFound) -> list[str]:
+    """What the app reached for: a headline, and a line for each; the next step for all of them last
+    where none has one of its own."""
+    if found.reached is None:
+        return [f"what the app reaches for was not watched: {found.unwatched}"]
+    told = _advice(found)
+    if not told:
+        return ["it reached for nothing outside its own files and database"]
+    head = f"in {count(found.reached.requests, 'request')} it reached for:"
+    if found.bottle:
+        return [head, *(f"{each.often} {each.what}" for each in told)]
+    return [
+        head,
+        *(each.line for each in told),
+        "all of that was blocked; `[service.NAME]` in an app.toml gives the app servers of its own",
+    ]
+
+
+def reached_in_short(found: CheckFound) -> str:
+    """The same in one paragraph, without next steps."""
+    told = _advice(found)
+    return f"it reached for {'; '.join(each.what for each in told)} (what to do: --verbose)" if told else reached_lines(found)[0]
+
+
+def missing_words(found: CheckFound) -> str:
+    """Which servers gave the app no answer; '' where none was missing, or it has this host's."""
+    return "" if found.bottle else without_words(_advice(found), next_step="")
+
+
+def _advice(found: CheckFound) -> Sequence[ReachAdvice]:
+    return advise(found.reached, given=found.let_through) if found.reached is not None else ()
 
 
 def _of_target(target: TargetFound) -> Iterator[str]:
@@ -57,21 +83,6 @@ def _of_target(target: TargetFound) -> Iterator[str]:
         yield f"{target.label} cannot be measured: {target.problem}"
     for warning in target.warnings:
         yield f"{target.label}: {warning}"
-
-
-def _reached(found: CheckFound, told: Sequence[ReachAdvice]) -> Iterator[str]:
-    if found.reached is None:
-        yield f"what the app reaches for was not watched: {found.unwatched}"
-        return
-    if not told:
-        yield "it reached for nothing outside its own files and database"
-        return
-    yield f"in {found.reached.requests} requests it reached for:"
-    for each in told:
-        yield f"  {each.often} {each.what}" if found.bottle else f"  {each.line}"
-    if not found.bottle:
-        yield from filter(None, [without_words(told, next_step="")])
-        yield "all of that was blocked; `[service.NAME]` in an app.toml gives the app servers of its own"
 
 
 def _ms(value: float | None) -> str:

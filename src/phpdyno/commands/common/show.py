@@ -37,16 +37,22 @@ def show_run(
 
         sys.stdout.write(text(document) + "\n")
     else:
-        from phpdyno.report.answer.terminal import answer_screen, command_lines  # noqa: PLC0415 (rich tables: not with --json)
-
-        console = Console()
-        if form == "details":
-            console.print(details())
-        console.print(answer_screen(answer))
-        for line in command_lines(answer, own=_typed_name(), as_root=_typed_name(SUDO_PATH)):
-            print_line(console, line)
+        print_answer(answer, details if form == "details" else None)
     if unwritten:
         raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))
+
+
+def print_answer(answer: CommandAnswer, details: Callable[[], RenderableType] | None = None) -> None:
+    """Print an answer with its commands as this user's shell takes them, below the details where
+    there are any."""
+    from phpdyno.report.answer.terminal import answer_screen, command_lines  # noqa: PLC0415 (rich tables: not with --json)
+
+    console = Console()
+    if details is not None:
+        console.print(details())
+    console.print(answer_screen(answer))
+    for line in command_lines(answer, own=_typed_name(), as_root=_typed_name(SUDO_PATH)):
+        print_line(console, line)
 
 
 def _typed_name(path: str | None = None) -> str:

@@ -7,8 +7,10 @@ import msgspec
 from rich.console import Console
 
 from phpdyno.commands.common.live import LiveProgress, print_line
+from phpdyno.commands.common.show import print_answer, typed_path
 from phpdyno.commands.common.units import checked_seed, fraction, seconds
 from phpdyno.commands.connectors import view
+from phpdyno.commands.connectors.answer import LabRun, connectors_answer
 from phpdyno.commands.connectors.found import LabFound, lab_found
 from phpdyno.commands.connectors.options import ConnectorsOptions
 from phpdyno.commands.connectors.present import divided_zts, look_around
@@ -24,14 +26,14 @@ from phpdyno.servers.programs.php import default_cli
 EXIT_NO_FIGURE = 1
 
 
-def run(options: ConnectorsOptions, *, runs: Path, page: Path | None, json: bool) -> int:
+def run(options: ConnectorsOptions, *, runs: Path, page: Path | None, json: bool, verbose: bool = False) -> int:
     """Measure; 1 where a row got no figure. Raises UsageError, DynoError."""
     asked = _asked(options)
     if page is not None:
         check_page(page, is_study=asked.study is not None)
     with LiveProgress(Console(stderr=True), quiet=json, notes="") as progress:
         directory = measure_connectors(asked, runs=runs.absolute(), argv=sys.argv[1:], progress=progress)
-    return show(directory, page=page, json=json)
+    return show(directory, page=page, json=json, verbose=verbose)
 
 
 def _asked(options: ConnectorsOptions) -> LabRequest:
@@ -72,31 +74,32 @@ def _asked(options: ConnectorsOptions) -> LabRequest:
     )
 
 
-def resume(run: Path, *, page: Path | None, json: bool) -> int:
+def resume(run: Path, *, page: Path | None, json: bool, verbose: bool = False) -> int:
     """Go on with a run; 1 where a row got no figure. Raises UsageError, DynoError."""
     with LiveProgress(Console(stderr=True), quiet=json, notes="") as progress:
         directory = resume_connectors(run.absolute(), argv=sys.argv[1:], progress=progress)
-    return show(directory, page=page, json=json)
+    return show(directory, page=page, json=json, verbose=verbose)
 
 
-def show(run: Path, *, page: Path | None, json: bool) -> int:
+def show(run: Path, *, page: Path | None, json: bool, verbose: bool = False) -> int:
     """Print what a run came to and write its pages, a study's to `page`; 1 where a row has no
     figure. Raises UsageError, DynoError."""
     found = lab_found(run.absolute())
     told = page_view(run.absolute(), found)
-    report = write_page(run.absolute(), found, told)
+    ran = LabRun(told.outcome, told.outcome_detail, told.elapsed_s, told.warnings)
+    study = write_study_page(run.absolute(), found, told, page)
+    answer = connectors_answer(found, ran, typed_path(run), "" if study is None else typed_path(study))
+    write_page(run.absolute(), found, told, answer)
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
     else:
-        _print(found)
-        print_line(Console(), f"report: {report}")
-    study = write_study_page(run.absolute(), found, told, page)
-    if study is not None and not json:
-        print_line(Console(), f"page: {study}")
+        if verbose:
+            _print_details(found)
+        print_answer(answer)
     return EXIT_NO_FIGURE if any(row.problem for part in found.parts for row in part.rows) else 0
 
 
-def _print(found: LabFound) -> None:
+def _print_details(found: LabFound) -> None:
     console = Console()
     for part in found.parts:
         print_line(console, view.title(part))
@@ -107,5 +110,5 @@ def _print(found: LabFound) -> None:
         print_line(console, "")
     for name, why in found.skipped.items():
         print_line(console, f"{name} skipped: {why}")
-    for line in view.lines(found):
+    for line in (*view.lines(found), ""):
         print_line(console, line)

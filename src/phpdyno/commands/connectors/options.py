@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import RUNS, AsJson, Runs
+from phpdyno.commands.common.options import RUNS, AsJson, Runs, Verbose
 
 WITH = (
     "NAME=PATH, what is not ours: tarantool-php or revolt (the PHP file that loads it), pecl, swoole, parallel or msgpack (an extension), "
@@ -66,12 +66,13 @@ def connectors(
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted run; all else comes from its record")] = None,
     show: Annotated[Path | None, Parameter(help="show a run that is there")] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
 ) -> int:
     """Hold clients of Tarantool against each other: one request at a time, pipelined, in Fibers on one socket, in batches."""
     from phpdyno.commands.connectors import command  # noqa: PLC0415 (numpy and the native core: not for --help)
 
     if show is not None:
-        return command.show(show, page=page, json=json)
+        return command.show(show, page=page, json=json, verbose=verbose)
     if resume is not None:
-        return command.resume(resume, page=page, json=json)
-    return command.run(options, runs=runs, page=page, json=json)
+        return command.resume(resume, page=page, json=json, verbose=verbose)
+    return command.run(options, runs=runs, page=page, json=json, verbose=verbose)

@@ -13,7 +13,9 @@ from rich.text import Text
 
 from phpdyno.apps.registry import open_app
 from phpdyno.commands.common.live import LiveProgress
+from phpdyno.commands.common.show import print_answer
 from phpdyno.commands.common.units import checked_seed
+from phpdyno.commands.doctor.answer import doctor_answer
 from phpdyno.commands.doctor.estimate import make_estimate
 from phpdyno.commands.doctor.run import CheckUp, examine
 from phpdyno.host.checkup.check import Check
@@ -25,7 +27,7 @@ NAME_COLUMNS = 20
 """Room for the longest usual name; a longer one (a path) is folded."""
 
 
-def run(app: str, runs: Path, *, estimate: bool, seed: int, json: bool) -> int:
+def run(app: str, runs: Path, *, estimate: bool, seed: int, json: bool, verbose: bool = False) -> int:
     """Look, measure for a moment, and print what was found; 1 when nothing can be measured here.
 
     Raises UsageError for an unknown app, or what is no seed.
@@ -38,16 +40,15 @@ def run(app: str, runs: Path, *, estimate: bool, seed: int, json: bool) -> int:
     if json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
     else:
-        Console().print(table(found))
+        print_answer(doctor_answer(found), (lambda: table(found)) if verbose else None)
     return 0 if found.possible else EXIT_IMPOSSIBLE
 
 
 def table(found: CheckUp) -> Group:
-    """The check-up, for 80 columns and more; its last lines say what it means."""
+    """The check-up, for 80 columns and more; its answer comes below."""
     parts: list[RenderableType] = []
     for group, checks in itertools.groupby(found.checks, key=lambda check: check.group):
         parts += [Text(group, style="bold"), _lines(list(checks)), Text()]
-    parts += [Text("What that means for this host", style="bold"), *(Text(_clean(line), overflow="fold") for line in meaning(found))]
     return Group(*parts)
 
 
@@ -69,21 +70,6 @@ def _lines(checks: list[Check]) -> Group:
             label = "fix" if check.state in {"limits", "missing"} else "to change it"
             parts.append(Padding(Text.assemble((f"{label}: ", "cyan"), _clean(check.fix), overflow="fold"), (0, 0, 0, STATE_COLUMNS + 1)))
     return Group(*parts)
-
-
-def meaning(found: CheckUp) -> list[str]:
-    """What can be measured, in sentences; the last is the estimate where there is one."""
-    absent = [check for check in found.checks if check.essential]
-    if absent:
-        lines = ["Nothing can be measured before this is mended:"]
-        return [*lines, *(f"  {check.name}: {check.found}; {check.fix}" for check in absent)]
-    limits = [check.name for check in found.checks if check.state == "limits"]
-    missing = [check.name for check in found.checks if check.state == "missing"]
-    how = " with --transport fastcgi" if "nginx" in missing else ""
-    lines = [f"Comparisons can be measured here{how}{', within limits: ' if limits else ''}{', '.join(limits)}."]
-    if missing:
-        lines.append(f"Not installed (above is what for): {', '.join(missing)}.")
-    return [*lines, found.estimate.sentence] if found.estimate else lines
 
 
 def _clean(text: str) -> str:

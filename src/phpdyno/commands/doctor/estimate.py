@@ -139,6 +139,14 @@ def in_words(app: str, php: str, found: Calibrated, decidable: tuple[Decidable, 
     return f"{cost}; {noise}: a difference of {times}."
 
 
+def in_short(found: HostEstimate) -> str:
+    """The same without costs and noise: what is found in which time; why there is none where there
+    is none."""
+    if not found.decidable:
+        return found.sentence
+    return f"{found.app} on PHP {found.php}: a difference of {', one of '.join(map(_time, found.decidable))}."
+
+
 def _time(each: Decidable) -> str:
     effect = f"{100 * each.effect:.4g} %"
     return f"{effect} takes more than an hour" if each.seconds is None else f"{effect} is decidable in about {_rounded(each.seconds)}"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import RUNS, AsJson, Runs
+from phpdyno.commands.common.options import RUNS, AsJson, Runs, Verbose
 
 
 def doctor(
@@ -16,8 +16,9 @@ def doctor(
     runs: Runs = RUNS,
     seed: Annotated[int, Parameter(help="orders and targets of the estimate follow from it")] = 1,
     json: AsJson = False,
+    verbose: Verbose = False,
 ) -> int:
     """Say what this host can and cannot measure, and how to fix it. Changes nothing."""
     from phpdyno.commands.doctor import command  # noqa: PLC0415 (not for --help)
 
-    return command.run(app, runs, estimate=estimate, seed=seed, json=json)
+    return command.run(app, runs, estimate=estimate, seed=seed, json=json, verbose=verbose)

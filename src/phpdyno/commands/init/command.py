@@ -46,12 +46,12 @@ def run(folder: Path, *, log: RequestOptions, output: Path | None, force: bool, 
             print_line(console, f"  {each.made_by}")
         print_line(console, f"  phpdyno check {name}")
         return 0
-    status = _checked(found, place) if check else 0
     _tell_secrets(console, found)
-    if status == 0:
-        print_line(console, f"next: phpdyno {'tune' if check else 'check'} {name}")
-    else:
+    status = _checked(found, place) if check else 0
+    if status != 0:
         print_line(console, f"next: see what it says, edit {name}, then: phpdyno check {name}")
+    elif not check:
+        print_line(console, f"next: phpdyno check {name}")
     return status
 
 
@@ -59,7 +59,7 @@ def _checked(found: AppFound, place: Path) -> int:
     for name, value in found.configuration.secrets.items():
         os.environ.setdefault(name, value)  # as its owner would have to, for this one check
     sys.stdout.flush()
-    return check_command.run(str(place), control="", docroot=None, urls=(), requests=NO_REQUESTS, json=False)
+    return check_command.run(str(place), control="", docroot=None, urls=(), requests=NO_REQUESTS, tune=f"phpdyno tune {typed_path(place)}")
 
 
 def _tell_secrets(console: Console, found: AppFound) -> None:

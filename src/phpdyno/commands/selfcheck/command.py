@@ -7,8 +7,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from phpdyno.commands.common.live import LiveProgress, print_line
+from phpdyno.commands.common.live import LiveProgress
+from phpdyno.commands.common.show import print_answer, typed_path
 from phpdyno.commands.common.units import checked_seed, fraction
+from phpdyno.commands.selfcheck.answer import selfcheck_answer
 from phpdyno.commands.selfcheck.options import SelfcheckOptions
 from phpdyno.commands.selfcheck.run import FULL, QUICK, resume_selfcheck, selfcheck, with_comparisons
 from phpdyno.commands.selfcheck.view import ChecksView, checks_view
@@ -35,9 +37,7 @@ def run(options: SelfcheckOptions) -> int:
     if options.json:
         sys.stdout.write(json.format(json.encode(view), indent=2).decode() + "\n")
     else:
-        console = Console()
-        console.print(table(view))
-        print_line(console, f"selfcheck: {place}")
+        print_answer(selfcheck_answer(view, typed_path(place)), (lambda: table(view)) if options.verbose else None)
     return EXIT_CONTRADICTED if view.contradicted else 0
 
 
@@ -60,7 +60,7 @@ def _wish(options: SelfcheckOptions) -> SelfcheckRequest:
 
 
 def table(view: ChecksView) -> Group:
-    """The checks, for 80 columns and more; the last line is what they say together."""
+    """The checks, for 80 columns and more; the answer comes below."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("check", "found", "target", ""):
         grid.add_column(name, overflow="fold", no_wrap=name == "")
@@ -83,5 +83,5 @@ def table(view: ChecksView) -> Group:
     if view.kept:
         shown = ", ".join(view.kept[:MOST_SHOWN]) + (", …" if len(view.kept) > MOST_SHOWN else "")
         parts.append(Text(f"Came out wrong and kept to be looked at with phpdyno report: {shown}."))
-    parts.append(Text(view.conclusion, style="bold"))
+    parts.append(Text())
     return Group(*parts)

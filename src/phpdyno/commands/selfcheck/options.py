@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import RUNS, AsJson, Runs
+from phpdyno.commands.common.options import RUNS, AsJson, Runs, Verbose
 
 
 @Parameter(name="*")
@@ -23,6 +23,7 @@ class SelfcheckOptions:
     resume: Annotated[Path | None, Parameter(help="go on with an interrupted selfcheck; finished comparisons count")] = None
     runs: Runs = RUNS
     json: AsJson = False
+    verbose: Verbose = False
 
 
 _DEFAULTS = SelfcheckOptions()

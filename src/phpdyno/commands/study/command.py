@@ -6,10 +6,12 @@ from pathlib import Path
 from msgspec import json
 from rich.console import Console
 
-from phpdyno.commands.common.live import LiveProgress, print_line
+from phpdyno.commands.common.live import LiveProgress
+from phpdyno.commands.common.show import Form, form_of, print_answer, typed_path, write_page
 from phpdyno.commands.common.units import optional_seconds
 from phpdyno.commands.connectors.study import KIND as CONNECTORS
 from phpdyno.commands.size.study import KIND as SIZE
+from phpdyno.commands.study.answer import study_answer
 from phpdyno.commands.study.options import StudyOptions
 from phpdyno.commands.study.render.page import study_page
 from phpdyno.commands.study.render.terminal import study_summary
@@ -51,7 +53,7 @@ def run(options: StudyOptions) -> int:
         else:
             raise UsageError("no study file is named", next_step="give one, for example studies/opcache.toml, or --resume RUN")
     view = view_of_study(place, record)
-    _show(view, options.page or place / PAGE, as_json=options.json)
+    _show(view, place, options.page or place / PAGE, form=form_of(json=options.json, verbose=options.verbose))
     return 1 if any(part.state == "failed" for part in record.parts) else 0
 
 
@@ -67,20 +69,14 @@ def view_of_study(place: Path, record: StudyRecord) -> StudyView:
     )
 
 
-def _show(view: StudyView, page: Path, *, as_json: bool) -> None:
+def _show(view: StudyView, run: Path, page: Path, *, form: Form) -> None:
     """Print it and write the page; a page that cannot be written is said after what can be
     shown."""
-    unwritten = ""
-    try:
-        page.write_text(study_page(view), encoding="utf-8")
-    except OSError as error:
-        unwritten = error.strerror or str(error)
-    if as_json:
+    unwritten = write_page(page, study_page(view))
+    if form == "json":
         sys.stdout.write(json.format(json.encode(view), indent=2).decode() + "\n")
     else:
-        console = Console()
-        console.print(study_summary(view))
-        if not unwritten:
-            print_line(console, f"page: {page}")
+        answer = study_answer(view, typed_path(run), "" if unwritten else typed_path(page))
+        print_answer(answer, (lambda: study_summary(view)) if form == "details" else None)
     if unwritten:
         raise DynoError(f"the page cannot be written: {unwritten}", where=str(page))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from phpdyno.commands.common.options import RUNS, AsJson, Runs
+from phpdyno.commands.common.options import RUNS, AsJson, Runs, Verbose
 
 
 @Parameter(name="*")
@@ -23,6 +23,7 @@ class StudyOptions:
     runs: Runs = RUNS
     page: Annotated[Path | None, Parameter(show_default=False, help="where the page goes; default: study.md in the study's run")] = None
     json: AsJson = False
+    verbose: Verbose = False
 
 
 _DEFAULTS = StudyOptions()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from phpdyno.model.notices import WARNING
 from phpdyno.report.answer.percent import Percent, signed
-from phpdyno.report.answer.shape import AnswerTable, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
 from phpdyno.report.reached import missing_of
 from phpdyno.report.view_parts import EnvironmentRow, ReachView
 from phpdyno.report.words import count, duration
@@ -60,8 +60,17 @@ def next_of(command: str, outcome: str, run: str) -> tuple[tuple[str, str], ...]
     return (report,) if outcome == "finished" else (("Go on", f"phpdyno {command} --resume {run}"), report)
 
 
-def table_of(heads: tuple[str, ...], lines: Sequence[TableLine], room: int, thing: str) -> AnswerTable:
-    """As many of the lines as there is room for; the last line says how many more there are."""
+def with_room_for(answer: CommandAnswer, notes: Iterable[str]) -> CommandAnswer:
+    """The answer with these notes below its own, each that there is room for."""
+    for note in notes:
+        wider = answer.with_notes((*answer.notes, note))
+        answer = wider if wider.lines <= MOST_LINES else answer
+    return answer
+
+
+def table_of(heads: tuple[str, ...], lines: Sequence[TableLine], room: int, thing: str, *, where: str = " in the report") -> AnswerTable:
+    """As many of the lines as there is room for; the last line says how many more there are, and
+    where."""
     shown = list(lines) if len(lines) <= room else list(lines)[: max(1, room - 1)]
     left = len(lines) - len(shown)
-    return AnswerTable(heads, tuple(shown), f"{count(left, f'more {thing}')} in the report" if left else "")
+    return AnswerTable(heads, tuple(shown), f"{count(left, f'more {thing}')}{where}" if left else "")

@@ -77,6 +77,10 @@ class CommandAnswer(Struct, frozen=True):
         """The same with these lines below the result."""
         return structs.replace(self, beside=beside)
 
+    def with_notes(self, notes: tuple[str, ...]) -> "CommandAnswer":
+        """The same with these notes."""
+        return structs.replace(self, notes=notes)
+
     def with_table(self, table: AnswerTable | None) -> "CommandAnswer":
         """The same with a table."""
         return structs.replace(self, table=table)

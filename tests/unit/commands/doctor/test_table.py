@@ -8,12 +8,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from phpdyno.commands.doctor.command import meaning, run, table
+from phpdyno.commands.doctor.command import run, table
 from phpdyno.commands.doctor.estimate import Decidable, HostEstimate
 from phpdyno.commands.doctor.run import CheckUp
 from phpdyno.errors import UsageError
 from phpdyno.host.checkup.check import Check, install
-from phpdyno.host.checkup.programs import judge_nginx
 from tests.support.places import ROOT
 
 OK = Check("measuring", "cores", "ok", "2: core 1 for the instance under test, core 0 for the rest")
@@ -40,33 +39,6 @@ def test_every_line_fits_and_a_command_is_not_torn(width: int) -> None:
     assert [line for line in lines if line in {"measuring", "isolation", "tools"}] == ["measuring", "isolation", "tools"]
 
 
-def test_the_last_line_is_the_estimate() -> None:
-    found = CheckUp(possible=True, checks=(OK, LIMITED, ABSENT), estimate=HostEstimate(app="hello", sentence=SENTENCE))
-    assert meaning(found) == [
-        "Comparisons can be measured here, within limits: open files.",
-        "Not installed (above is what for): strace.",
-        SENTENCE,
-    ]
-    assert meaning(CheckUp(possible=True, checks=(OK,))) == ["Comparisons can be measured here."]
-
-
-def test_without_nginx_the_way_that_is_left_is_named() -> None:
-    nginx = judge_nginx("")
-    assert meaning(CheckUp(possible=True, checks=(OK, nginx)))[0] == "Comparisons can be measured here with --transport fastcgi."
-    assert meaning(CheckUp(possible=True, checks=(LIMITED, nginx)))[0] == (
-        "Comparisons can be measured here with --transport fastcgi, within limits: open files."
-    )
-    assert "fix: sudo sh scripts/setup.sh --packages-only nginx" in [
-        line.strip() for line in shown(CheckUp(possible=True, checks=(nginx,)), 80)
-    ]
-
-
-def test_what_is_essential_and_missing_is_said_with_its_command() -> None:
-    first, *rest = meaning(CheckUp(possible=False, checks=(OK, NO_PHP)))
-    assert first == "Nothing can be measured before this is mended:"
-    assert rest == ["  php-fpm: not installed; sudo apt-get install --no-install-recommends php8.2-fpm"]
-
-
 def test_a_seed_that_is_none_is_refused_before_anything_is_looked_at() -> None:
     with pytest.raises(UsageError, match="--seed: a seed is a whole number from 0 on"):
         run("hello", Path("runs"), estimate=True, seed=-1, json=False)
@@ -78,7 +50,6 @@ def test_what_a_program_says_of_itself_cannot_steer_the_terminal() -> None:
     assert "nginx/1.�[2J[red]22" in text
     assert "\x1b" not in text
     assert "[/red]�" in text
-    assert "  nginx: nginx/1.�[2J[red]22; [/red]�" in text
 
 
 def test_the_reference_names_every_field() -> None:

@@ -17,6 +17,7 @@ from phpdyno.errors import DynoError, UsageError
 from phpdyno.journal.reader import FILE, read_journal
 from phpdyno.journal.records import Ended, Header, Preflight
 from phpdyno.model.runs.connector import ConnectorRow
+from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.frame import render_frame
 from phpdyno.report.plots import Figure
 from phpdyno.report.words import duration
@@ -56,10 +57,10 @@ class LabPage(Struct, frozen=True):
     repeat: str
 
 
-def write_page(run: Path, found: LabFound, page: LabPage) -> Path:
+def write_page(run: Path, found: LabFound, page: LabPage, answer: CommandAnswer | None = None) -> Path:
     """Write the page of a run beside its record, and give its path. Raises DynoError."""
     path = run / NAME
-    path.write_text(render_connectors(page, found, read_lab(run).asked.rows), encoding="utf-8")
+    path.write_text(render_connectors(page, found, read_lab(run).asked.rows, answer), encoding="utf-8")
     return path
 
 
@@ -92,13 +93,19 @@ def check_page(place: Path, *, is_study: bool) -> None:
         raise UsageError("there is no such directory", where=f"--page {place}", next_step="make it, or name another file")
 
 
-def render_connectors(page: LabPage, found: LabFound, rows: Sequence[ConnectorRow]) -> str:
-    """The whole page as text. About 5 MB, nearly all of it plotly.js."""
+def render_connectors(page: LabPage, found: LabFound, rows: Sequence[ConnectorRow], answer: CommandAnswer | None = None) -> str:
+    """The whole page as text, the answer first. About 5 MB, nearly all of it plotly.js."""
     figures = {_plot(part): drawn for part in found.parts if (drawn := _figure(part)) is not None}
     if len(figures) > 1:
         figures[ALL] = grouped_speeds(view.fastest(found, rows), [part.operation for part in found.parts if _plot(part) in figures])
     return render_frame(
-        "connectors.html.j2", figures, packages=["phpdyno.commands.connectors.render"], filters={}, warnings=page.warnings, view=page
+        "connectors.html.j2",
+        figures,
+        packages=["phpdyno.commands.connectors.render"],
+        filters={},
+        warnings=page.warnings,
+        answer=answer,
+        view=page,
     )
 
 

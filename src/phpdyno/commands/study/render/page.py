@@ -21,10 +21,12 @@ from phpdyno.commands.study.view.cells import (
     share,
     warning_lines,
 )
+from phpdyno.commands.study.view.claims import HEADS, EffectClaim, claims_of, in_one_sentence, metric_of
 from phpdyno.commands.study.view.shape import ArmFigures, ComparisonFigures, StudyView, SyscallTable
 from phpdyno.commands.study.view.sweeps import method_words, sweep_blocks
 from phpdyno.model.facts import HostFacts
 from phpdyno.model.notices import first_of, rest_of
+from phpdyno.model.plan import Metric
 from phpdyno.report.markdown import listed, plain, table
 from phpdyno.report.words import NOTHING, drained, draining, duration, percent
 
@@ -38,6 +40,7 @@ def study_page(view: StudyView) -> str:
     parts = [
         f"# {plain(view.title)}",
         *(f"**{plain(each)}**" for each in first_of(view.warnings)),
+        *_claimed(view),
         "This page was made by `phpdyno study` from the run that it describes; edit the study file, not the page.",
         view.about.strip(),
         *_machine(view),
@@ -53,6 +56,31 @@ def study_page(view: StudyView) -> str:
         *_repeat(view),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+# ---- the answer --------------------------------------------------------------------------------
+
+
+def _claimed(view: StudyView) -> list[str]:
+    """What the reference claims, what was found here, and why they differ."""
+    return claimed_and_found(claims_of(view), metric_of(view.contrasts), in_one_sentence(view), swept=bool(view.sweeps))
+
+
+def claimed_and_found(claims: Sequence[EffectClaim], metric: Metric, said: str, *, swept: bool) -> list[str]:
+    """The same, ready to be written; a column where any claim has something to put into it."""
+    if not claims:
+        return []
+    columns = (
+        ("question", [each.question for each in claims]),
+        ("claimed", ["" if each.claimed == NOTHING else each.claimed for each in claims]),
+        ("here" if swept else f"here, {HEADS[metric]}", ["; ".join(each.here) for each in claims]),
+        (f"here, {HEADS['cpu']}", ["; ".join(each.cpu) for each in claims]),
+        ("why it differs", [" ".join(each.why) for each in claims]),
+    )
+    shown = [(head, [cell or NOTHING for cell in cells]) for head, cells in columns if any(cells)]
+    rows = zip(*(cells for _, cells in shown), strict=True)
+    answer = [f"**Answer.** {said[:1].upper()}{said[1:]}."] if said else []
+    return [*answer, table([head for head, _ in shown], rows, left=len(shown))]
 
 
 # ---- machine and method -----------------------------------------------------------------------
@@ -277,8 +305,10 @@ def _differences(view: StudyView) -> list[str]:
         names = list(dict.fromkeys([*ours, *view.reference.setup]))
         rows = [(name, ours.get(name, NOTHING), view.reference.setup.get(name, NOTHING)) for name in names]
         made += [table(("", "here", "reference"), rows, left=3), f"The reference: {plain(view.reference.source)}"]
-    made += ["\n".join(f"- {plain(note)}" for note in view.notes)]
-    return made if len(made) > 2 or view.notes else []
+    told_above = {note for notes in view.why.values() for note in notes}
+    notes = [note for note in view.notes if note not in told_above]
+    made += ["\n".join(f"- {plain(note)}" for note in notes)]
+    return made if len(made) > 2 or notes else []
 
 
 def _our_setup(view: StudyView) -> dict[str, str]:

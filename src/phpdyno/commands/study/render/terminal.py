@@ -22,7 +22,6 @@ from phpdyno.commands.study.view.cells import (
 from phpdyno.commands.study.view.shape import ComparisonFigures, StudyView
 from phpdyno.commands.study.view.sweeps import loads_table, pool_table, sweep_heading, sweep_lines
 from phpdyno.report.terminal_parts import headed, inert
-from phpdyno.report.words import count
 
 
 def study_summary(view: StudyView) -> Group:
@@ -45,8 +44,6 @@ def study_summary(view: StudyView) -> Group:
     for part in view.missing:
         said = f": {part.detail}" if part.detail else ""
         parts.append(inert(f"! {part.name} {'not measured' if part.state == 'open' else part.state}{said}", "yellow"))
-    left = sum(1 for part in view.missing if part.state in {"open", "failed"})
-    parts.append(Text(f"{count(left, 'part')} left" if left else "all parts done"))
     return Group(*parts)
 
 

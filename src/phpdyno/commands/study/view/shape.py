@@ -177,6 +177,10 @@ class StudyView(Struct, frozen=True):
     warnings: Annotated[tuple[str, ...], says("What the host does that may disturb a measurement.")]
     reference: Annotated[Reference | None, says("Somebody else's figures, as the study file has them.")]
     notes: Annotated[tuple[str, ...], says("Those notes of the study file whose conditions hold.")]
+    why: Annotated[
+        dict[str, tuple[str, ...]],
+        says("Those of the notes that hold of one contrast, by its title: why ours differs from the reference's."),
+    ] = field(default_factory=dict)
     sweeps: Annotated[tuple[SweepFigures, ...], says("All sweeps, in the study file's order.")] = ()
     builds: Annotated[dict[str, BuildView], says("Builds of PHP that it made, by their names in the study file.")] = field(
         default_factory=dict

@@ -68,6 +68,7 @@ def study_view(record: StudyRecord, journals: Mapping[str, Sequence[Record]], sw
         warnings=_warnings(list(runs.values()), list(swept.values()), record.builds),
         reference=study.reference,
         notes=tuple(note.text for note in study.notes if _holds(note, contrasts)),
+        why=_why(study, contrasts),
         sweeps=measured,
         builds={name: build_view(build) for name, build in record.builds.items()},
     )
@@ -109,6 +110,15 @@ def _holds(note: Note, contrasts: Sequence[ContrastFigures]) -> bool:
         return True
     sides = [each.side for each in contrasts if each.title == note.contrast and each.side and note.app in {"", each.app}]
     return bool(sides) and all(side == note.ours for side in sides)
+
+
+def _why(study: Study, contrasts: Sequence[ContrastFigures]) -> dict[str, tuple[str, ...]]:
+    """The notes on contrasts that hold, by the contrast."""
+    found: dict[str, tuple[str, ...]] = {}
+    for note in study.notes:
+        if note.contrast and _holds(note, contrasts):
+            found[note.contrast] = (*found.get(note.contrast, ()), note.text)
+    return found
 
 
 def _machine(runs: Sequence[GatheredRecords], sweeps: Sequence[Sweep]) -> tuple[HostFacts | None, str]:

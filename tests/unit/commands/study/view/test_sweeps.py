@@ -88,7 +88,6 @@ def test_the_terminal_shows_it_too(view: StudyView) -> None:
     out = io.StringIO()
     Console(file=out, width=120, no_color=True).print(study_summary(view))
     assert "shop 6.1.1: throughput over requests in flight" in out.getvalue()
-    assert "all parts done" in out.getvalue()
 
 
 def test_names_and_reasons_from_outside_are_obeyed_nowhere(tmp_path: Path) -> None:

@@ -1,0 +1,47 @@
+"""The answer of a study: what is claimed, what was found here, what is left to measure. Pure."""
+
+from phpdyno.commands.study.view.claims import EffectClaim, claims_of, in_one_sentence
+from phpdyno.commands.study.view.shape import StudyView
+from phpdyno.model.notices import first_of
+from phpdyno.report.answer.parts import SCOPE, table_of, with_room_for
+from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, TableLine
+from phpdyno.report.words import NOTHING, count, duration
+
+ELSEWHERE = " on the page"
+
+
+def study_answer(view: StudyView, run: str, page: str) -> CommandAnswer:
+    """What a study comes to; `run` is the path of its directory and `page` that of its page ('': it
+    could not be written), as a shell takes them."""
+    left = [part for part in view.missing if part.state in {"open", "failed"}]
+    claims = claims_of(view)
+    said = in_one_sentence(view)
+    php = (f"PHP {view.php}",) if view.php else ()
+    failed = [f"{part.name} failed: {part.detail}" for part in left if part.state == "failed"]
+    never = [f"{part.name} is not possible on this host: {part.detail}" for part in view.missing if part.state == "impossible"]
+    answer = CommandAnswer(
+        subject=" · ".join((view.title, *php, duration(view.elapsed_s))),
+        result=_result(said, len(left)),
+        standing="open" if left else "none",
+        notices=first_of(view.warnings),
+        doubts=tuple(failed[:1]),
+        notes=(SCOPE,),
+        next=(*((("Go on", f"phpdyno study --resume {run}"),) if left else ()), *((("Page", page),) if page else ())),
+    )
+    answer = with_room_for(answer, (*failed[1:], *never)) if not claims else answer
+    if not claims:
+        return answer
+    theirs = any(each.claimed != NOTHING for each in claims)
+    lines = [_line(each, here, theirs=theirs) for each in claims for here in each.here]
+    heads = ("QUESTION", *(("CLAIMED",) if theirs else ()), "HERE")
+    answer = answer.with_table(table_of(heads, lines, MOST_LINES - answer.lines - 1, "row", where=ELSEWHERE))
+    return with_room_for(answer, (*failed[1:], *never))
+
+
+def _result(said: str, left: int) -> str:
+    told = f"{count(left, 'part')} left to measure" if left else "all parts are measured"
+    return f"{said}; {told}" if said else told
+
+
+def _line(claim: EffectClaim, here: str, *, theirs: bool) -> TableLine:
+    return TableLine((claim.question, *((claim.claimed,) if theirs else ()), here))
