@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from phpdyno.report.answer.percent import rounded
 from phpdyno.report.scale import ticks
 from phpdyno.report.words import shortened, visible
 
@@ -77,14 +78,17 @@ def caption(text: str) -> dict[str, Any]:
     return {"text": text, "standoff": 8, "font": {"size": 11}}
 
 
-def ratio_axis(low: float, high: float, most: int) -> dict[str, Any]:
-    """An axis of log ratios whose ticks are round ratios."""
-    at = ticks(low, high, most)
+def change_axis(low: float, high: float, most: int, *, less_is_better: bool) -> dict[str, Any]:
+    """An axis of log ratios ("how many times better") whose ticks are round changes of what was
+    measured, in percent."""
+    turn = -1 if less_is_better else 1
+    least, greatest = sorted((turn * low, turn * high))
+    at = ticks(least, greatest, most)
     return {
         "range": [low, high],
         "tickmode": "array",
-        "tickvals": [math.log(each) for each in at],
-        "ticktext": [f"{each:g}×" for each in at],
+        "tickvals": [turn * math.log(each) for each in at],
+        "ticktext": [rounded(each - 1) for each in at],
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from phpdyno.report.plots import LINE_PX, Figure, hover, layout, note, padded, ratio_axis
+from phpdyno.report.plots import LINE_PX, Figure, change_axis, hover, layout, note, padded
 from phpdyno.report.scale import Ends, reach
 
 _STRIP_PX = 20
@@ -46,8 +46,9 @@ class Strip(Struct, frozen=True):
     aa: bool = False
 
 
-def strips_of(held: Sequence[Strip]) -> Figure:
-    """The plot. What lies beyond the scale becomes an arrow at its edge."""
+def strips_of(held: Sequence[Strip], *, less_is_better: bool = True) -> Figure:
+    """The plot, better to the right; its scale is the change of what was measured. What lies beyond
+    the scale becomes an arrow at its edge."""
     low, high = _range(held)
     data: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
@@ -62,7 +63,11 @@ def strips_of(held: Sequence[Strip]) -> Figure:
         top = begins + _STRIP_PX + _GAP_PX
     made = layout(top + 44, left=12)
     made |= {"shapes": shapes, "annotations": notes}
-    made["xaxis"] |= ratio_axis(low, high, most=6) | {"showgrid": False, "ticks": "outside", "tickcolor": "var(--grid)"}
+    made["xaxis"] |= change_axis(low, high, most=6, less_is_better=less_is_better) | {
+        "showgrid": False,
+        "ticks": "outside",
+        "tickcolor": "var(--grid)",
+    }
     made["yaxis"] |= {"range": [top, 0], "visible": False}
     return {"data": data, "layout": made}
 

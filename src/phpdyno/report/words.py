@@ -20,10 +20,6 @@ FEW_ANSWERS = "fewer than 100 valid answers a block: p99 would be the greatest o
 PER_SECOND: dict[Unit, str] = {"request": "req/s", "operation": "op/s"}
 """Heads of a column."""
 
-QUOTIENT: dict[Metric, str] = {"cpu": "control / treatment", "throughput": "treatment / control"}
-"""The two figures whose quotient is the ratio; above 1 the treatment is better, whichever the
-metric."""
-
 PHP_NAME: dict[Transport, str] = {"http": "php-fpm", "fastcgi": "php-fpm", "script": "php"}
 """What the arm's PHP processes are called."""
 

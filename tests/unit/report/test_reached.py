@@ -122,7 +122,7 @@ def test_each_service_is_a_part_of_its_own() -> None:
     assert row.treated.services_cpu_ms_per_request == pytest.approx({"cache": 0.24, "search": 3.0})
     text = shown(reaching(), 200)
     assert "  service cache: control 0.120, treatment 0.240\n  service search: control 1.500, treatment 3.000\n" in text
-    assert "php-fpm + nginx + database + services: control / treatment" in text
+    assert "php-fpm + nginx + database + services: +" in text
     html = page_of(reaching())
     assert "<th>db</th><th>service cache</th><th>service search</th><th>host</th>" in html
     assert 'colspan="9"' in html

@@ -37,14 +37,15 @@ def test_bars() -> None:
     assert bar(replace(ROW, ratio=0.2, low=0.19, high=0.21), LIMIT, 17) == "◄       │        "
     assert bar(replace(ROW, ratio=2.0, low=1.05, high=3.0), LIMIT, 17) == "        │   ├───►"
     assert bar(replace(ROW, ratio=None, low=None, high=None), LIMIT, 17) == "        │        "
-    assert scale(LIMIT, 17) == "0.909×  1    1.1×"
+    assert scale(LIMIT, 17, "cpu") == "+10 %   0  −9.1 %"
+    assert scale(LIMIT, 17, "throughput") == "−9.1 %  0   +10 %"
 
 
 @pytest.mark.parametrize("width", [15, 17, 45])
 def test_a_bar_has_its_width(width: int) -> None:
     for row in view_of(finished(), "run").rows:
         assert len(bar(row, 0.08, width)) == width
-    assert len(scale(0.08, width)) == width
+    assert len(scale(0.08, width, "cpu")) == width
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from phpdyno.commands.compare.view.shape import Row, RunView
-from phpdyno.commands.compare.view.words import aa_of, label, ordered, tone, waiting
+from phpdyno.commands.compare.view.words import aa_of, change, label, less_more, ordered, tone, waiting
 from phpdyno.commands.explain.words import answer as inside_words
 from phpdyno.journal.records import IN_A_PAGE, REMARK
 from phpdyno.model.notices import WARNING, first_of
-from phpdyno.model.plan import Metric, Unit
 from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, noise_of, subject_of, table_of
 from phpdyno.report.answer.percent import Percent, change_of, said, signed
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, AnswerTable, CommandAnswer, Standing, TableLine
@@ -47,14 +46,7 @@ def words_of(row: Row) -> str:
         return f"no result: {row.reason or 'invalid'}"
     if seen is None:
         return waiting(row)
-    return said(seen, *_less_more(row.metric, row.unit), percent(row.confidence))
-
-
-def change(row: Row) -> Percent | None:
-    """The change that the treatment brought; None without an interval."""
-    if row.kind == "invalid" or row.ratio is None or row.low is None or row.high is None:
-        return None
-    return change_of(row.ratio, row.low, row.high, less_is_better=row.metric == "cpu")
+    return said(seen, *less_more(row.metric, row.unit), percent(row.confidence))
 
 
 def verdict_words(row: Row) -> str:
@@ -67,11 +59,6 @@ def verdict_words(row: Row) -> str:
         beside = {"relevant": "", "not relevant": f", below your {margin}"}.get(row.relevance, f", whether by {margin} is open")
         return word + beside
     return {"equivalent": f"no difference of {margin} or more", "invalid": "invalid"}.get(row.kind, "not decided")
-
-
-def _less_more(metric: Metric, unit: Unit) -> tuple[str, str]:
-    words = metric_words(metric, unit)
-    return (f"less {words}", f"more {words}") if metric == "cpu" else (f"fewer {words}", f"more {words}")
 
 
 def _result(view: RunView, rows: Sequence[Row]) -> tuple[str, Standing]:

@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from phpdyno.commands.compare.answer import change, verdict_words, words_of
+from phpdyno.commands.compare.answer import verdict_words, words_of
 from phpdyno.commands.compare.view.shape import Row, RunView
-from phpdyno.commands.compare.view.words import label, ordered
+from phpdyno.commands.compare.view.words import change, label, ordered
 from phpdyno.errors import DynoError
 from phpdyno.report.words import metric_words, visible
 

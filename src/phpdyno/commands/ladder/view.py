@@ -11,7 +11,7 @@ from phpdyno.commands.ladder.steps import MeasuredSteps, best_of, found_steps, o
 from phpdyno.journal.ladder import LadderRecord
 from phpdyno.model.inside.hot import HotPass
 from phpdyno.model.runs.ladder import STOCK, StepFound
-from phpdyno.report.ratio_words import ratio_words
+from phpdyno.report.change_words import change_words
 from phpdyno.report.words import HERE, percent
 
 SCHEMA = "phpdyno.ladder/1"
@@ -87,12 +87,12 @@ def ladder_view(record: LadderRecord, measured: MeasuredSteps, knobs: MeasuredSt
 
 
 def step_words(found: StepFound) -> str:
-    """`pgo on o2: 1.058 (1.041 to 1.076): keep; 1.069 (1.047 to 1.091) in all`."""
+    """`pgo on o2: −5.5 % (−7.1 to −3.9): keep; −6.5 % (−8.3 to −4.5) in all`."""
     step = found.step
     if found.kind == "invalid":
         return f"{step.name} on {step.on}: no number ({found.reason})"
-    total = "" if step.on == STOCK else f"; {ratio_words(found.total)} in all"
-    return f"{step.name} on {step.on}: {ratio_words(found.ratio)}: {standing(found)}{total}"
+    total = "" if step.on == STOCK else f"; {change_words(found.total)} in all"
+    return f"{step.name} on {step.on}: {change_words(found.ratio)}: {standing(found)}{total}"
 
 
 def standing(found: StepFound) -> str:
@@ -121,5 +121,5 @@ def outcome_words(steps: Sequence[StepFound], confidence: float) -> str:
     climb = f"; steps to keep: {', '.join(earned)}" if earned else ""
     others = [f"{each.step.name} ({'no number' if each.kind == 'invalid' else standing(each)})" for each in steps if not each.earned]
     tried = f"; not kept: {', '.join(others)}" if others else ""
-    said = f"{ratio_words(best.total)} times less CPU per request than the stock PHP, {percent(confidence)} CI; {HERE}"
+    said = f"CPU per request {change_words(best.total)} against the stock PHP, {percent(confidence)} CI; {HERE}"
     return f"Outcome: {best.step.name}: {said}{climb}{tried}."

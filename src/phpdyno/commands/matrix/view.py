@@ -14,7 +14,7 @@ from phpdyno.journal.matrix import MatrixRecord
 from phpdyno.model.build import Build
 from phpdyno.model.runs.matrix import Cell, ProfileFound
 from phpdyno.model.runs.tune import TunedRatio
-from phpdyno.report.ratio_words import ratio_words
+from phpdyno.report.change_words import change_words
 from phpdyno.report.scope import repeat
 from phpdyno.report.words import count, percent
 
@@ -153,7 +153,7 @@ def _doubt(cell: Cell) -> str:
         return f"no number{f' ({cell.reason})' if cell.reason else ''}"
     if cell.relevance == "spent elsewhere":
         return "what PHP saves the other servers pay, and more"
-    return f"a loss that matters cannot be ruled out, {ratio_words(cell.ratio)}"
+    return f"a loss that matters cannot be ruled out, {change_words(cell.ratio)}"
 
 
 def _is_decided(cell: Cell) -> bool:
@@ -167,7 +167,7 @@ def _low(cell: Cell) -> float | None:
 
 def short_words(cell: Cell) -> str:
     """What a table says of it: the ratio, or why there is none in a word or two."""
-    return ratio_words(cell.ratio) if cell.ratio is not None else NOT_MEASURED if cell.reason == NOT_MEASURED else cell.kind
+    return change_words(cell.ratio) if cell.ratio is not None else NOT_MEASURED if cell.reason == NOT_MEASURED else cell.kind
 
 
 def reasons(cells: Sequence[Cell]) -> tuple[str, ...]:
@@ -182,10 +182,10 @@ def cell_name(cell: Cell) -> str:
 
 
 def cell_words(cell: Cell) -> str:
-    """`1.058 (1.041 to 1.076): improved, relevant`."""
+    """`−5.5 % (−7.1 to −3.9): improved, relevant`."""
     if cell.ratio is None:
         return f"no number{f' ({cell.reason})' if cell.reason else ''}: {cell.kind}"
-    return f"{ratio_words(cell.ratio)}: {cell.kind}" + (f", {cell.relevance}" if cell.relevance else "")
+    return f"{change_words(cell.ratio)}: {cell.kind}" + (f", {cell.relevance}" if cell.relevance else "")
 
 
 def decided_words(view: MatrixView) -> str:

@@ -62,7 +62,7 @@ def evidence(record: TuneRecord, found: Found) -> tuple[Evidence, ...]:
         if each.kept and each.settings.keys() <= found.settings.keys()
     ]
     confidence = 1.0 - (1.0 - record.asked.confidence) / max(1, len(found.parts))
-    told = [_evidence(each, record.asked.goal, confidence, part_words(each)) for each in parts]
+    told = [_evidence(each, record.asked.goal, confidence, part_words(each, record.asked.goal)) for each in parts]
     whole = [each for each in found.confirmations if not parts and each.decision == "adopted" and _adopted(each.settings, found.settings)]
     loaded = [each for each in found.loaded if each.decision == "adopted" and _adopted(each.settings, found.settings)]
     return (*told, *(_confirmed(each) for each in (*whole, *loaded)))

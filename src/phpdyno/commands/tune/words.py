@@ -1,4 +1,4 @@
-"""What a tune found, in words. A ratio is never said without its interval, or that there is none
+"""What a tune found, in words. A change is never said without its interval, or that there is none
 yet."""
 
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, StageName
 from phpdyno.report.answer.percent import change_of, said
-from phpdyno.report.ratio_words import ratio_words
+from phpdyno.report.change_words import change_words
 from phpdyno.report.words import HERE, count, milliseconds, percent
 
 BETTER: dict[Goal, tuple[str, str]] = {
@@ -44,9 +44,9 @@ def confirmed_words(found: Confirmed) -> str:
     return f"{words}, {count(ratio.blocks, 'block')}; {HERE}: {kind}"
 
 
-def part_words(part: PartFound) -> str:
-    """What a part adds: `1.021 (1.008 to 1.034): kept: it adds to the rest`."""
-    return f"{ratio_words(part.ratio)}: {part.reason}"
+def part_words(part: PartFound, goal: Goal) -> str:
+    """What a part adds: `−2.1 % (−3.3 to −0.8): kept: it adds to the rest`."""
+    return f"{change_words(part.ratio, goal)}: {part.reason}"
 
 
 def settings_words(settings: Mapping[str, str]) -> str:
@@ -91,7 +91,7 @@ def tried_words(changes: Sequence[Change]) -> str:
     return f"{said}, {refused} without effect, refused or answering differently" if refused else said
 
 
-def screened_words(effects: Sequence[ChangeEffect]) -> str:
+def screened_words(effects: Sequence[ChangeEffect], goal: Goal) -> str:
     """After the screening: how many help, and which best."""
     number = Counter(each.standing for each in effects)
     words: dict[ChangeStanding, str] = {
@@ -103,15 +103,15 @@ def screened_words(effects: Sequence[ChangeEffect]) -> str:
     }
     said = ", ".join(f"{number[standing]} {word}" for standing, word in words.items() if number[standing])
     best = effects[0] if effects else None
-    return f"screened: {said}" + (f"; best {best.name}: {ratio_words(best.ratio)}" if best else "")
+    return f"screened: {said}" + (f"; best {best.name}: {change_words(best.ratio, goal)}" if best else "")
 
 
-def raced_words(race: Race | None) -> str:
+def raced_words(race: Race | None, goal: Goal) -> str:
     """After the race: who won."""
     if race is None or not race.winner:
         return "race: nothing is better than the control"
     best = race.racers[0]
-    return f"race: {best.name}: {ratio_words(best.ratio)} over {count(race.blocks, 'block')} ({race.end})"
+    return f"race: {best.name}: {change_words(best.ratio, goal)} over {count(race.blocks, 'block')} ({race.end})"
 
 
 def outcome_words(confirmed: Iterable[Confirmed], racers: Iterable[Racer], settings: Mapping[str, str], goal: Goal) -> str:

@@ -39,8 +39,27 @@ def signed(percent: Percent | None) -> str:
         return "–"
     if percent.low is None or percent.high is None:
         return "no interval yet"
+    value, ends = apart(percent)
+    return f"{value} ({ends})"
+
+
+def apart(percent: Percent) -> tuple[str, str]:
+    """`−7.4 %` and `−8.7 to −6.1`; words in the place of the ends where there is no interval."""
+    if percent.low is None or percent.high is None:
+        return one(percent.value), "no interval yet"
     digits = _digits(percent)
-    return f"{_number(percent.value, digits)} % ({_number(percent.low, digits)} to {_number(percent.high, digits)})"
+    return f"{_number(percent.value, digits)} %", f"{_number(percent.low, digits)} to {_number(percent.high, digits)}"
+
+
+def one(fraction: float) -> str:
+    """`−7.4 %`: a change that is one observation, without an interval."""
+    return f"{_number(fraction, _decimals(fraction))} %"
+
+
+def rounded(fraction: float) -> str:
+    """`−2.5 %`, with as many digits as a round number takes."""
+    sign = MINUS if fraction < 0 else "+" if fraction > 0 else ""
+    return f"{sign}{100 * abs(fraction):.4g} %"
 
 
 def said(percent: Percent, less: str, more: str, confidence: str) -> str:

@@ -111,7 +111,7 @@ def said_of(**changed: object) -> tuple[str, ...]:
 def test_what_stands_against_a_profile_is_said() -> None:
     nothing = "Outcome: no profile is certain not to cost any of these apps what matters"
     assert said_of(kind="inconclusive") == (
-        "The profile of a, on y: a loss that matters cannot be ruled out, 1.002 (0.985 to 1.020).",
+        "The profile of a, on y: a loss that matters cannot be ruled out, −0.2 % (−2.0 to +1.5).",
         f"{nothing}; longer measuring may decide about that of a.",
     )
     assert said_of(kind="invalid", ratio=None, reason="it answers otherwise") == (

@@ -2,7 +2,9 @@
 
 import math
 
-from phpdyno.commands.compare.view.words import Spanned
+from phpdyno.commands.compare.view.words import Spanned, block_change
+from phpdyno.model.plan import Metric
+from phpdyno.report.answer.percent import rounded
 
 
 def bar(row: Spanned, limit: float, width: int) -> str:
@@ -28,11 +30,8 @@ def bar(row: Spanned, limit: float, width: int) -> str:
     return "".join(cells)
 
 
-def scale(limit: float, width: int) -> str:
-    """The heading above the bars: the ratios at both edges, and 1 in the middle."""
+def scale(limit: float, width: int, metric: Metric) -> str:
+    """The heading above the bars: the changes at both edges, and 0 in the middle."""
     half = width // 2
-    return f"{_edge(-limit):<{half}}1{_edge(limit):>{half}}"
-
-
-def _edge(log_ratio: float) -> str:
-    return f"{math.exp(log_ratio):.3g}×"
+    left, right = (rounded(float(f"{block_change(log_ratio, metric):.2g}")) for log_ratio in (-limit, limit))
+    return f"{left:<{half}}0{right:>{half}}"

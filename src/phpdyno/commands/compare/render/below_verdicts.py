@@ -10,11 +10,11 @@ from rich.text import Text
 from phpdyno.commands.compare.view.calibrations import forecast
 from phpdyno.commands.compare.view.measuring import AllanRow, CalibrationRow
 from phpdyno.commands.compare.view.shape import ArmCost, Row, RunView
-from phpdyno.commands.compare.view.words import aa_finding, carried, failures, label, margin_of, whole_stack_words
+from phpdyno.commands.compare.view.words import aa_finding, carried, failures, label, margin_of, whole_stack_change, whole_stack_words
 from phpdyno.model.notices import rest_of
 from phpdyno.model.plan import Unit
 from phpdyno.report.terminal_parts import inert, labelled
-from phpdyno.report.words import FEW_ANSWERS, NOTHING, PER_SECOND, count, metric_words, milliseconds, percent, rate, service_words, visible
+from phpdyno.report.words import FEW_ANSWERS, NOTHING, PER_SECOND, count, metric_words, milliseconds, rate, service_words, visible
 
 _MOST_EXCLUSIONS = 6
 """Lines of excluded blocks; the page lists all of them."""
@@ -49,9 +49,7 @@ def cost_table(rows: Sequence[Row], php: str) -> RenderableType:
             lines.append(Text(visible(f"  failed: control {failures(control)}; treatment {failures(treated)}"), style="yellow"))
         if row.whole_stack is not None:
             stack = row.whole_stack
-            level = percent(row.confidence)
-            ratio = f"control / treatment {stack.ratio:.3f} ({level} CI {stack.low:.3f} to {stack.high:.3f})"
-            lines.append(Text(f"  {whole_stack_words(php, row)}: {ratio}", style="dim"))
+            lines.append(Text(f"  {whole_stack_words(php, row)}: {whole_stack_change(stack, row.confidence)}", style="dim"))
     if not loaded and any(None in (cost.service_p50_ms, cost.service_p99_ms) for _, *arms in measured for cost in arms):
         lines.append(Text(f"  {NOTHING}: {FEW_ANSWERS}", style="dim"))
     return Group(*lines)
@@ -79,7 +77,7 @@ def carry_over(view: RunView) -> RenderableType | None:
         lines.append(Text(visible(check.treatment), style="bold", overflow="fold"))
         for effect in check.effects:
             slot = f"  {count(effect.slot_requests, view.unit)}{' (the verdict)' if effect.main else ''}"
-            lines.append(Text.assemble((f"{slot:<30}", "dim"), carried(effect)))
+            lines.append(Text.assemble((f"{slot:<30}", "dim"), carried(effect, check.metric)))
         # A difference is among the warnings, in all its words.
         lines.append(
             Text("  they differ: see the warning below" if check.differs else f"  {check.said}", style="yellow" if check.differs else "dim")

@@ -28,7 +28,8 @@ _FILTERS: Filters = {
     "metric": words.metric_words,
     "service": words.service_words,
     "whole": row_words.whole_stack_words,
-    "quotient": words.QUOTIENT.__getitem__,
+    "stack_change": row_words.whole_stack_change,
+    "changed": row_words.changed,
 }
 
 

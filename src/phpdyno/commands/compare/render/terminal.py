@@ -18,15 +18,15 @@ from phpdyno.commands.compare.view.words import (
     blocks_words,
     by_metric,
     change,
+    change_in,
     failed_proofs,
-    interval,
-    middle,
     reason,
     sentences,
     tone,
 )
 from phpdyno.commands.explain.render.terminal import looked_into
 from phpdyno.model.plan import Metric
+from phpdyno.report.answer.percent import Percent, apart
 from phpdyno.report.scale import reach
 from phpdyno.report.terminal_parts import STYLE, headed, labelled, reached
 from phpdyno.report.words import PHP_NAME, duration, metric_words, percent, visible
@@ -83,7 +83,9 @@ class VerdictTable:
         within = f"; {rows[0].scope}" if rows[0].scope else ""
         metric = metric_words(self._metric, rows[0].unit)
         yield Text(f"{metric[0].upper()}{metric[1:]} against the control ({level}{together}{within}):", style="bold")
-        yield Text(f"  {'effect':<12} {level:<16} {scale(limit, width)} blocks verdict", style="dim", no_wrap=True, overflow="crop")
+        yield Text(
+            f"  {'change':<10} {level:<18} {scale(limit, width, self._metric)} blocks verdict", style="dim", no_wrap=True, overflow="crop"
+        )
         if self._aa is not None:
             yield Text("the control against itself (A/A)", style="italic")
             yield _aa_line(self._aa, limit, width)
@@ -99,22 +101,22 @@ def words(view: RunView) -> Group:
 
 
 def _aa_line(aa: AaRow, limit: float, width: int) -> Text:
-    if aa.ratio is None:
-        left = Text(f"  {f'no interval below {aa.blocks_needed} blocks':<29} ", style="dim")
-    else:
-        left = Text(f"  {middle(aa) + '×':<12} {interval(aa):<16} ")
+    seen = change_in(aa, aa.metric)
+    left = Text(f"  {f'no interval below {aa.blocks_needed} blocks':<29} ", style="dim") if seen is None else _effect(seen)
     return Text.assemble(left, bar(aa, limit, width), f" {aa.blocks:>6} ", ("calibration", "dim"))
 
 
 def _line(row: Row, limit: float, width: int) -> Text:
     said = f"{row.kind}, {row.relevance}" if row.relevance else row.kind
-    if row.ratio is None:
-        missing = "no number" if row.kind == "invalid" else f"no interval below {row.blocks_needed} blocks"
-        left = Text(f"  {missing:<29} ", style="dim")
-    else:
-        effect = change(row) or f"{middle(row)}×"
-        left = Text(f"  {effect:<12} {interval(row):<16} ")
+    seen = change(row)
+    missing = "no number" if row.kind == "invalid" else f"no interval below {row.blocks_needed} blocks"
+    left = Text(f"  {missing:<29} ", style="dim") if seen is None else _effect(seen)
     return Text.assemble(left, bar(row, limit, width), f" {row.blocks:>6} ", (said, STYLE[tone(row)]))
+
+
+def _effect(seen: Percent) -> Text:
+    value, ends = apart(seen)
+    return Text(f"  {value:<10} {ends:<18} ")
 
 
 def _below(row: Row) -> Iterable[Text]:

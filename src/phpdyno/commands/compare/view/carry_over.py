@@ -12,7 +12,7 @@ from phpdyno.commands.compare.view.gather import GatheredRecords
 from phpdyno.commands.compare.view.measuring import CarriedEffect, CarryOverRow
 from phpdyno.commands.compare.view.shape import Row
 from phpdyno.commands.compare.view.words import carried
-from phpdyno.model.plan import CARRY_OVER_LENGTHS, UNIT, Unit
+from phpdyno.model.plan import CARRY_OVER_LENGTHS, UNIT, Metric, Unit
 from phpdyno.report.words import count, percent
 from phpdyno.stats.comparison.sequence import least_blocks
 
@@ -64,7 +64,7 @@ def _carry_over(gathered: GatheredRecords, row: Row) -> CarryOverRow | None:
         margin=row.margin,
         effects=effects,
         differs=apart is not None,
-        said=_said(effects, apart, row.unit),
+        said=_said(effects, apart, row.metric, row.unit),
     )
 
 
@@ -94,12 +94,13 @@ def _apart(effects: tuple[CarriedEffect, ...]) -> tuple[CarriedEffect, CarriedEf
     return None
 
 
-def _said(effects: tuple[CarriedEffect, ...], apart: tuple[CarriedEffect, CarriedEffect] | None, unit: Unit) -> str:
+def _said(effects: tuple[CarriedEffect, ...], apart: tuple[CarriedEffect, CarriedEffect] | None, metric: Metric, unit: Unit) -> str:
     if apart is not None:
         first, second = apart
         return (
-            f"the effect depends on the slot length: {carried(first)} with {count(first.slot_requests, unit)} per slot, "
-            f"{carried(second)} with {second.slot_requests}; a site does not switch between arms, so the longer slots are nearer to it"
+            f"the effect depends on the slot length: {carried(first, metric)} with {count(first.slot_requests, unit)} per slot, "
+            f"{carried(second, metric)} with {second.slot_requests}; a site does not switch between arms, so the longer slots are nearer "
+            "to it"
         )
     seen = _would_have_shown(effects)
     if seen is None:

@@ -5,40 +5,67 @@ from collections.abc import Iterable
 from typing import get_args
 
 from phpdyno.commands.compare.view.measuring import AaRow, CarriedEffect
-from phpdyno.commands.compare.view.shape import ArmCost, ProofRow, Row, RunView
-from phpdyno.model.plan import Metric
+from phpdyno.commands.compare.view.shape import ArmCost, ProofRow, Ratio, Row, RunView
+from phpdyno.model.plan import Metric, Unit
 from phpdyno.model.runs.matrix import Cell
 from phpdyno.model.verdict import VerdictKind
-from phpdyno.report.words import QUOTIENT, count, digits_for, metric_words, percent
+from phpdyno.report.answer.percent import Percent, apart, change_of, one, said
+from phpdyno.report.words import count, metric_words, percent
 
 Spanned = Row | AaRow | CarriedEffect
 """Whatever has a ratio with an interval."""
 MOST_DROPPED = 3
 """Dropped blocks whose reasons are said beside a verdict."""
-_MORE: dict[Metric, tuple[str, str]] = {"cpu": ("less", "more"), "throughput": ("more", "fewer")}
-"""What improved and what regressed is said to be."""
 
 
 def sentence(row: Row) -> str:
-    """The verdict on one treatment: `NAME: 1.073× less CPU per request (95 % CI 1.062 to 1.084, 21
+    """The verdict on one treatment: `NAME: 7.4 % less CPU per request (95 % CI 2.6 to 12.0 %, 21
     blocks): improved, relevant`."""
     return f"{label(row)}: {finding(row)}: {verdict(row)}"
 
 
 def finding(row: Row) -> str:
     """The middle of the sentence, between the name and the verdict."""
-    metric = metric_words(row.metric, row.unit)
+    seen = change(row)
+    if row.kind == "invalid":
+        return f"no number ({row.reason})" if row.reason else "no number"
+    if seen is None:
+        return waiting(row)
+    told = f"{said(seen, *less_more(row.metric, row.unit), percent(row.confidence))[:-1]}{_evidence(row)})"
     match row.kind:
-        case "invalid":
-            return f"no number ({row.reason})" if row.reason else "no number"
-        case _ if row.ratio is None:
-            return waiting(row)
         case "improved" | "regressed":
-            return f"{change(row)} {metric} ({evidence(row)})"
+            return told
         case "equivalent":
-            return f"no effect beyond ±{percent(row.margin)} of {metric} ({QUOTIENT[row.metric]} {middle(row)}, {evidence(row)})"
+            return f"no effect beyond ±{percent(row.margin)}: {told}"
         case _:
-            return f"undecided, {QUOTIENT[row.metric]} {middle(row)} ({evidence(row)})"
+            return f"undecided: {told}"
+
+
+def change(row: Row) -> Percent | None:
+    """The change that the treatment brought; None without an interval."""
+    return None if row.kind == "invalid" else change_in(row, row.metric)
+
+
+def change_in(span: Spanned, metric: Metric) -> Percent | None:
+    """The change of a metric that a ratio with an interval says; None without one."""
+    if span.ratio is None or span.low is None or span.high is None:
+        return None
+    return change_of(span.ratio, span.low, span.high, less_is_better=metric == "cpu")
+
+
+def less_more(metric: Metric, unit: Unit) -> tuple[str, str]:
+    """`less CPU per request` and `more CPU per request`; of throughput `fewer requests per
+    second`."""
+    words = metric_words(metric, unit)
+    return ("less " if metric == "cpu" else "fewer ") + words, f"more {words}"
+
+
+def _evidence(row: Row) -> str:
+    """`, 21 blocks; this host, these 5 min, these builds`; over several treatments the confidence
+    is the simultaneous one (see `phpdyno.report.words`)."""
+    together = f", simultaneous over {row.simultaneous_over} treatments" if row.simultaneous_over > 1 else ""
+    within = f"; {row.scope}" if row.scope else ""
+    return f"{together}, {count(row.blocks, 'block')}{within}"
 
 
 def sentences(view: RunView) -> tuple[str, ...]:
@@ -93,43 +120,6 @@ def label(row: Row) -> str:
     return f"{row.name} (A/A)" if row.is_aa and "A/A" not in row.name else row.name
 
 
-def change(row: Row) -> str:
-    """`1.073× less`, `4.71× more`; for throughput `1.05× more`, `1.20× fewer`. A regression is
-    turned over, so that the factor is above 1.
-
-    '' without a direction.
-    """
-    numbers = _outward(row)
-    if numbers is None or row.kind not in {"improved", "regressed"}:
-        return ""
-    ratio, low, high = numbers
-    return f"{ratio:.{digits_for(low, high)}f}× {_MORE[row.metric][row.kind == 'regressed']}"
-
-
-def middle(row: Spanned) -> str:
-    """The ratio as a number, for what has no direction. '' without an interval."""
-    numbers = _outward(row)
-    return f"{numbers[0]:.{digits_for(numbers[1], numbers[2])}f}" if numbers else ""
-
-
-def interval(row: Spanned) -> str:
-    """`1.062 to 1.084`, on the scale of `change` or `middle`. '' while infinite."""
-    numbers = _outward(row)
-    if numbers is None:
-        return ""
-    _, low, high = numbers
-    decimals = digits_for(low, high)
-    return f"{low:.{decimals}f} to {high:.{decimals}f}"
-
-
-def evidence(row: Row) -> str:
-    """`95 % CI 1.062 to 1.084, 21 blocks; this host, these 5 min, these builds`; over several
-    treatments the confidence is the simultaneous one (see the module)."""
-    together = f", simultaneous over {row.simultaneous_over} treatments" if row.simultaneous_over > 1 else ""
-    within = f"; {row.scope}" if row.scope else ""
-    return f"{percent(row.confidence)} CI {interval(row)}{together}, {count(row.blocks, 'block')}{within}"
-
-
 def blocks_words(row: Row) -> str:
     """`14 blocks begun, 12 count, 1 excluded, 1 dropped (block 3: ...)`; '' where all count."""
     if row.blocks_begun is None or row.blocks_begun == row.blocks:
@@ -162,15 +152,32 @@ def margin_of(view: RunView, metric: Metric) -> float:
 def aa_finding(aa: AaRow) -> str:
     """What the calibration's A/A blocks say of the control against itself: where they lie, while
     there is no interval."""
-    if aa.ratio is None:
-        ratios = [math.exp(value) for value in aa.log_ratios]
-        return f"single blocks from {min(ratios):.3f} to {max(ratios):.3f}; {waiting(aa)}"
-    return f"control / control {middle(aa)} ({percent(aa.confidence)} CI {interval(aa)}, {count(aa.blocks, 'block')})"
+    seen = change_in(aa, aa.metric)
+    if seen is not None:
+        value, ends = apart(seen)
+        return f"{value} ({percent(aa.confidence)} CI {ends}, {count(aa.blocks, 'block')})"
+    found = sorted(block_change(value, aa.metric) for value in aa.log_ratios)
+    within = f"single blocks from {one(found[0])} to {one(found[-1])}; " if found else ""
+    return f"{within}{waiting(aa)}"
 
 
-def carried(effect: CarriedEffect) -> str:
-    """`1.073 (1.062 to 1.084, 21 blocks)`, or why there is no interval."""
-    return waiting(effect) if effect.ratio is None else f"{middle(effect)} ({interval(effect)}, {count(effect.blocks, 'block')})"
+def changed(ratio: float, metric: Metric) -> str:
+    """`−7.4 %`: the change that a ratio says, without its interval."""
+    return one(block_change(math.log(ratio), metric))
+
+
+def block_change(log_ratio: float, metric: Metric) -> float:
+    """The change of a metric in one block, as a fraction."""
+    return math.expm1(-log_ratio if metric == "cpu" else log_ratio)
+
+
+def carried(effect: CarriedEffect, metric: Metric) -> str:
+    """`−6.8 % (−7.7 to −5.9, 21 blocks)`, or why there is no interval."""
+    seen = change_in(effect, metric)
+    if seen is None:
+        return waiting(effect)
+    value, ends = apart(seen)
+    return f"{value} ({ends}, {count(effect.blocks, 'block')})"
 
 
 def failures(cost: ArmCost) -> str:
@@ -186,16 +193,13 @@ def whole_stack_words(php: str, row: Row) -> str:
     return f"{php} + nginx + database" + (" + services" if row.control is not None and row.control.services_cpu_ms_per_request else "")
 
 
+def whole_stack_change(stack: Ratio, confidence: float) -> str:
+    """The change of the CPU of the whole stack: `−4.8 % (95 % CI −6.0 to −3.5)`."""
+    value, ends = apart(change_of(stack.ratio, stack.low, stack.high, less_is_better=True))
+    return f"{value} ({percent(confidence)} CI {ends})"
+
+
 def services_of(rows: Iterable[Row]) -> list[str]:
     """Names of the services that these rows have figures of."""
     costs = (cost for row in rows for cost in (row.control, row.treated) if cost is not None)
     return list(dict.fromkeys(name for cost in costs for name in cost.services_cpu_ms_per_request))
-
-
-def _outward(row: Spanned) -> tuple[float, float, float] | None:
-    """Ratio, low, high; inverted for a regression."""
-    if row.ratio is None or row.low is None or row.high is None:
-        return None
-    if isinstance(row, Row) and row.kind == "regressed":
-        return 1 / row.ratio, 1 / row.high, 1 / row.low
-    return row.ratio, row.low, row.high

@@ -3,12 +3,12 @@
 from phpdyno.commands.ladder.view import LadderView, standing
 from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.answer.shape import CommandAnswer
+from phpdyno.report.change_words import change_words
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
-from phpdyno.report.ratio_words import ratio_words
 from phpdyno.report.strips import Strip, strips_of
 
-_FILTERS: Filters = {"ratio": ratio_words, "standing": standing}
+_FILTERS: Filters = {"change": change_words, "standing": standing}
 
 
 def render_ladder(view: LadderView, answer: CommandAnswer | None = None) -> str:
@@ -38,5 +38,5 @@ def ladder_figures(view: LadderView) -> dict[str, Figure]:
 
 
 def _strip(name: str, ratio: TunedRatio, said: str, margin: float, color: str) -> Strip:
-    words = f"{ratio_words(ratio)}{said}"
+    words = f"{change_words(ratio)}{said}"
     return Strip((*wrapped(name, bold=True), *wrapped(words)), ratio, margin, (), color, f"{name}: {words}")

@@ -7,12 +7,12 @@ from phpdyno.commands.build.words import missing_words
 from phpdyno.commands.ladder.view import LadderView, standing
 from phpdyno.model.notices import rest_of
 from phpdyno.model.runs.ladder import STOCK
-from phpdyno.report.ratio_words import ratio_words
+from phpdyno.report.change_words import change_words
 from phpdyno.report.terminal_parts import STYLE, headed, inert, labelled
 from phpdyno.report.words import duration, percent, visible
 
 RATIO_WIDTH = 23
-"""Columns of a ratio with its interval: `1.124 (1.006 to 1.255)`."""
+"""Columns of a change with its interval: `−11.0 % (−20.3 to −0.6)`."""
 
 
 def ladder_summary(view: LadderView) -> Group:
@@ -37,7 +37,7 @@ def _steps(view: LadderView) -> Group:
     lines: list[RenderableType] = [Text("Each step against the one that it stands on, and in all", style="bold")]
     for each in view.steps:
         lines.append(Text.assemble((visible(each.step.name), "bold"), (f" on {visible(each.step.on)}", "dim"), overflow="fold"))
-        figures = "" if each.ratio is None else f"{ratio_words(each.ratio):<{RATIO_WIDTH}} "
-        total = "" if each.total is None or each.step.on == STOCK else f"  in all {ratio_words(each.total)}"
+        figures = "" if each.ratio is None else f"{change_words(each.ratio):<{RATIO_WIDTH}} "
+        total = "" if each.total is None or each.step.on == STOCK else f"  in all {change_words(each.total)}"
         lines.append(Text.assemble(f"  {figures}", (visible(standing(each)), STYLE[each.kind]), (total, "dim"), overflow="fold"))
     return Group(*lines)

@@ -5,12 +5,12 @@ from phpdyno.commands.matrix.view import MatrixView, cell_name, cell_words, deci
 from phpdyno.model.runs.matrix import Cell
 from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.answer.shape import CommandAnswer
+from phpdyno.report.change_words import change_parts
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
-from phpdyno.report.ratio_words import ratio_words, span_words
 from phpdyno.report.strips import Strip, strips_of
 
-_FILTERS: Filters = {"ratio": ratio_words, "span": span_words, "said": cell_words, "short": short_words, "warmth": warmth}
+_FILTERS: Filters = {"parts": change_parts, "said": cell_words, "short": short_words, "warmth": warmth}
 
 
 def render_matrix(view: MatrixView, answer: CommandAnswer | None = None) -> str:

@@ -26,7 +26,9 @@ def matrix_summary(view: MatrixView) -> Group:
 
 
 def _heat(view: MatrixView) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, title="CPU per request without a profile / with it", title_justify="left")
+    table = Table(
+        box=None, padding=(0, 2, 0, 0), pad_edge=False, title="CPU per request with a profile, against without one", title_justify="left"
+    )
     table.add_column("trained on", overflow="fold", header_style="dim")
     for app in view.apps:
         table.add_column(f"on {visible(app)}", overflow="fold", header_style="dim")

@@ -4,11 +4,11 @@ interval says so."""
 import math
 import re
 
-from phpdyno.commands.compare.view.measuring import CarryOverRow
+from phpdyno.commands.compare.view.measuring import AaRow, CarriedEffect, CarryOverRow
 from phpdyno.commands.compare.view.shape import ArmCost, Ratio
-from phpdyno.commands.compare.view.words import aa_finding, carried
+from phpdyno.commands.compare.view.words import waiting
 from phpdyno.commands.study.view.shape import ArmFigures, ComparisonFigures, ContrastFigures, StudyView, SweepFigures
-from phpdyno.report.words import NOTHING, count, milliseconds, percent
+from phpdyno.report.words import NOTHING, count, digits_for, milliseconds, percent
 
 METRIC = {"cpu": "CPU per request", "throughput": "throughput"}
 _DIGEST = re.compile(r"[0-9a-f]{12,}")
@@ -118,7 +118,29 @@ def heading(comparison: ComparisonFigures) -> str:
 def aa_words(comparison: ComparisonFigures) -> str:
     """What the control against itself showed before the first block; '' where it was not
     measured."""
-    return f"The control against itself (A/A): {aa_finding(comparison.aa)}" if comparison.aa else ""
+    return f"The control against itself (A/A): {_aa(comparison.aa)}" if comparison.aa else ""
+
+
+def _aa(aa: AaRow) -> str:
+    """Where its blocks lie, while there is no interval."""
+    if aa.ratio is None or aa.low is None or aa.high is None:
+        ratios = [math.exp(value) for value in aa.log_ratios]
+        return f"single blocks from {min(ratios):.3f} to {max(ratios):.3f}; {waiting(aa)}"
+    value, ends = _plain(Ratio(aa.ratio, aa.low, aa.high))
+    return f"control / control {value} ({percent(aa.confidence)} CI {ends}, {count(aa.blocks, 'block')})"
+
+
+def _carried(effect: CarriedEffect) -> str:
+    if effect.ratio is None or effect.low is None or effect.high is None:
+        return waiting(effect)
+    value, ends = _plain(Ratio(effect.ratio, effect.low, effect.high))
+    return f"{value} ({ends}, {count(effect.blocks, 'block')})"
+
+
+def _plain(found: Ratio) -> tuple[str, str]:
+    """`1.073` and `1.062 to 1.084`."""
+    decimals = digits_for(found.low, found.high)
+    return f"{found.ratio:.{decimals}f}", f"{found.low:.{decimals}f} to {found.high:.{decimals}f}"
 
 
 def carry_over_lines(comparison: ComparisonFigures) -> list[tuple[str, str]]:
@@ -127,7 +149,7 @@ def carry_over_lines(comparison: ComparisonFigures) -> list[tuple[str, str]]:
 
 
 def _by_length(check: CarryOverRow) -> str:
-    lengths = (f"{count(each.slot_requests, 'request')}{' (the verdict)' if each.main else ''} {carried(each)}" for each in check.effects)
+    lengths = (f"{count(each.slot_requests, 'request')}{' (the verdict)' if each.main else ''} {_carried(each)}" for each in check.effects)
     # A difference is among the warnings, in all its words.
     return f"{'; '.join(lengths)}: {'they differ, see the warning' if check.differs else check.said}"
 

@@ -7,14 +7,14 @@ from phpdyno.commands.tune.words import STAGES, before_after, confirmed_words, p
 from phpdyno.model.notices import rest_of
 from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.answer.shape import CommandAnswer
+from phpdyno.report.change_words import change_words
 from phpdyno.report.frame import Filters, render_frame
 from phpdyno.report.plots import Figure, wrapped
-from phpdyno.report.ratio_words import ratio_words
 from phpdyno.report.strips import Strip, strips_of
 
 COLORS = {"helps": "var(--improved)", "hurts": "var(--regressed)", "too small": "var(--equivalent)"}
 _FILTERS: Filters = {
-    "ratio": ratio_words,
+    "change": change_words,
     "confirmed": confirmed_words,
     "before_after": before_after,
     "settings": settings_words,
@@ -44,7 +44,7 @@ def render_tune(view: TuneView, answer: CommandAnswer | None = None) -> str:
 
 def tune_figures(view: TuneView) -> dict[str, Figure]:
     """Every plot that the tune has data for, by the id of its place on the page."""
-    found, margin = view.found, view.margin
+    found, margin, goal = view.found, view.margin, view.goal
     drawn: dict[str, list[Strip]] = {}
     if found.screening:
         drawn["screening"] = [
@@ -53,17 +53,18 @@ def tune_figures(view: TuneView) -> dict[str, Figure]:
         ]
     if found.race:
         drawn["race"] = [_strip(each.name, each.ratio, each.fate, margin) for each in found.race.racers]
-    drawn["parts"] = [
-        _strip(each.name, each.ratio, part_words(each), margin, "var(--improved)" if each.kept else "var(--muted)") for each in found.parts
-    ]
+    colors = {True: "var(--improved)", False: "var(--muted)"}
+    drawn["parts"] = [_strip(each.name, each.ratio, part_words(each, goal), margin, colors[each.kept]) for each in found.parts]
     confirmed = []
     for each in found.confirmations:
         confirmed.append(_strip(each.name, each.ratio, confirmed_words(each), margin, f"var(--{each.kind})"))
         if each.aa is not None:
-            confirmed.append(_strip("the control against itself", each.aa, ratio_words(each.aa), margin, "var(--muted)", aa=True))
+            aa = change_words(each.aa, each.goal)
+            confirmed.append(_strip("the control against itself", each.aa, aa, margin, "var(--muted)", aa=True))
     drawn["confirmed"] = confirmed
-    drawn["ladder"] = [_strip(each.name, each.ratio, ratio_words(each.ratio), margin, "var(--improved)") for each in found.ladder]
-    return {name: strips_of(strips) for name, strips in drawn.items() if any(each.span.ratio is not None for each in strips)}
+    drawn["ladder"] = [_strip(each.name, each.ratio, change_words(each.ratio, goal), margin, "var(--improved)") for each in found.ladder]
+    shown = {name: strips for name, strips in drawn.items() if any(each.span.ratio is not None for each in strips)}
+    return {name: strips_of(strips, less_is_better=goal != "throughput") for name, strips in shown.items()}
 
 
 def _strip(name: str, ratio: TunedRatio | None, said: str, margin: float, color: str = "var(--accent)", *, aa: bool = False) -> Strip:

@@ -10,13 +10,13 @@ from phpdyno.commands.explain.render.terminal import looked_into
 from phpdyno.commands.tune.view import TuneView, left_out
 from phpdyno.commands.tune.words import before_after, confirmed_words, settings_words, standing_words
 from phpdyno.model.notices import rest_of
-from phpdyno.model.runs.tune import Confirmed, Found
-from phpdyno.report.ratio_words import ratio_words
+from phpdyno.model.runs.tune import Confirmed, Found, Goal
+from phpdyno.report.change_words import change_words
 from phpdyno.report.terminal_parts import headed, inert, labelled, reached
 from phpdyno.report.words import count, duration
 
 RATIO_WIDTH = 23
-"""Columns of a ratio with its interval: `1.124 (1.006 to 1.255)`; names and words share the rest,
+"""Columns of a change with its interval: `−11.0 % (−20.3 to −0.6)`; names and words share the rest,
 three to two."""
 _STYLES = {"helps": "green", "hurts": "red", "open": "yellow"}
 
@@ -26,12 +26,12 @@ def tune_summary(view: TuneView) -> Group:
     found = view.found
     parts: list[RenderableType] = [_head(view), Text()]
     for section in (
-        _screening(found),
-        _race(found),
-        _numbers(found),
+        _screening(found, view.goal),
+        _race(found, view.goal),
+        _numbers(found, view.goal),
         _confirmed(found.confirmations),
-        _parts(found),
-        _ladder(found),
+        _parts(found, view.goal),
+        _ladder(found, view.goal),
         _loaded(found.loaded),
     ):
         if section:
@@ -69,37 +69,35 @@ def _table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Text]]) -> 
     return [Text(title, style="bold"), table]
 
 
-def _screening(found: Found) -> list[RenderableType]:
+def _screening(found: Found, goal: Goal) -> list[RenderableType]:
     shape = found.screening
     if shape is None or not shape.effects:
         return []
     rows = [
-        (inert(each.name), Text(ratio_words(each.ratio)), Text(standing_words(each), style=_STYLES.get(each.standing, "")))
+        (inert(each.name), Text(change_words(each.ratio, goal)), Text(standing_words(each), style=_STYLES.get(each.standing, "")))
         for each in shape.effects
     ]
-    title = f"Screened in {count(shape.rows, 'row')} of {count(shape.blocks, 'block')}: average effect of each setting (control / with it)"
-    held = _table(title, ("change", "ratio", ""), rows)
-    return [
-        *held,
-        *(inert(f"  {each.names[0]} with {each.names[1]}: {ratio_words(each.ratio)} more than each alone") for each in shape.together),
-    ]
+    title = f"Screened in {count(shape.rows, 'row')} of {count(shape.blocks, 'block')}: average effect of each setting"
+    held = _table(title, ("setting", "change", ""), rows)
+    beside = [(each.names, change_words(each.ratio, goal)) for each in shape.together]
+    return [*held, *(inert(f"  {names[0]} with {names[1]}: {change} more than each alone") for names, change in beside)]
 
 
-def _race(found: Found) -> list[RenderableType]:
+def _race(found: Found, goal: Goal) -> list[RenderableType]:
     race = found.race
     if race is None:
         return []
     if not race.racers:
         return [inert(f"Race: {race.end}")]
-    rows = [(inert(each.name), Text(ratio_words(each.ratio)), inert(each.fate)) for each in race.racers]
-    return _table(f"Raced over {count(race.blocks, 'block')} ({race.end})", ("combination", "control / it", ""), rows)
+    rows = [(inert(each.name), Text(change_words(each.ratio, goal)), inert(each.fate)) for each in race.racers]
+    return _table(f"Raced over {count(race.blocks, 'block')} ({race.end})", ("combination", "change", ""), rows)
 
 
-def _numbers(found: Found) -> list[RenderableType]:
+def _numbers(found: Found, goal: Goal) -> list[RenderableType]:
     if not found.numbers:
         return []
-    rows = [(inert(settings_words(each.settings)), Text(ratio_words(each.ratio))) for each in found.numbers]
-    return _table("Numbers proposed for the winner", ("values", "without / with"), rows)
+    rows = [(inert(settings_words(each.settings)), Text(change_words(each.ratio, goal))) for each in found.numbers]
+    return _table("Numbers proposed for the winner", ("values", "change"), rows)
 
 
 def _confirmed(confirmations: Sequence[Confirmed]) -> list[RenderableType]:
@@ -108,25 +106,27 @@ def _confirmed(confirmations: Sequence[Confirmed]) -> list[RenderableType]:
     said: list[RenderableType] = [Text("On fresh instances", style="bold")]
     for each in confirmations:
         said.append(inert(f"  {each.name}: {confirmed_words(each)}"))
-        beside = [] if each.aa is None else [f"the control against itself {ratio_words(each.aa)}"]
+        beside = [] if each.aa is None else [f"the control against itself {change_words(each.aa, each.goal)}"]
         beside += [f"{name}: {before} before, {after} after" for name, before, after in before_after(each)]
         beside += [each.reason] if each.reason and each.kind != "invalid" else []
         said += [inert(f"    {words}", "dim") for words in beside]
     return said
 
 
-def _parts(found: Found) -> list[RenderableType]:
+def _parts(found: Found, goal: Goal) -> list[RenderableType]:
     if not found.parts:
         return []
-    rows = [(inert(each.name), Text(ratio_words(each.ratio)), inert(each.reason, "green" if each.kept else "")) for each in found.parts]
-    return _table("What each part adds to the rest", ("part", "without / with", ""), rows)
+    rows = [
+        (inert(each.name), Text(change_words(each.ratio, goal)), inert(each.reason, "green" if each.kept else "")) for each in found.parts
+    ]
+    return _table("What each part adds to the rest", ("part", "change", ""), rows)
 
 
-def _ladder(found: Found) -> list[RenderableType]:
+def _ladder(found: Found, goal: Goal) -> list[RenderableType]:
     if not found.ladder:
         return []
-    rows = [(inert(each.name), Text(ratio_words(each.ratio))) for each in found.ladder]
-    return _table("Step by step, each with all before it", ("step", "control / it"), rows)
+    rows = [(inert(each.name), Text(change_words(each.ratio, goal))) for each in found.ladder]
+    return _table("Step by step, each with all before it", ("step", "change"), rows)
 
 
 def _loaded(loaded: Sequence[Confirmed]) -> list[RenderableType]:

@@ -82,7 +82,7 @@ def _screen(
     screened = screen(design, readings, search_state.known.noise, measurer.alpha)
     effects, together = screened_effects(search_state.factors, screened, measurer.margin)
     search.take(screening=structs.replace(shape, effects=effects, together=together))
-    search.tell(screened_words(effects))
+    search.tell(screened_words(effects, measurer.asked.goal))
     return screened, left_out
 
 

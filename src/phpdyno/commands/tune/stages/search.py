@@ -292,7 +292,7 @@ class TuneSearch:
             until_s = max(time.until_s, measurer.clock.spent_s() + time.seconds)
             ended = ended.followed_by(self._raced(RACE_AGAIN, search_state, others, until_s))
         self.take(race=ended.found)
-        self._tell(raced_words(self.found.race))
+        self._tell(raced_words(self.found.race, measurer.asked.goal))
         best = [each for each in ended.entries if ended.standing and each.name == ended.standing.winner]
         return Winner(search_state.factors, best[0] if best else None)
 

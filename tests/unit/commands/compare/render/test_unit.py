@@ -49,7 +49,7 @@ def test_an_app_has_no_operations() -> None:
 
 def test_the_words_of_a_script() -> None:
     view = view_of(script(), "run")
-    assert view.rows[0].sentence.startswith("ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M: 1.068× less CPU per operation (")
+    assert view.rows[0].sentence.startswith("ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=64M: 6.4 % less CPU per operation (")
     assert view.calibrations[0].note.startswith("1 operation(s) per slot")
     assert "with 1 operation per slot" in next(each.said for each in view.carry_over if each.differs)
     assert "script bench.php, operations parse (75 %), render (25 %)" in view.workload

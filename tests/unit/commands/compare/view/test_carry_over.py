@@ -58,8 +58,8 @@ def test_intervals_that_do_not_overlap_are_warned_of_in_words() -> None:
     view = view_of([*records, conclusion(MADE, done, JIT, mixture=0.5)], "run")
     (found,) = view.carry_over
     assert found.differs
-    assert "1.07" in found.said
-    assert "with 1 request per slot, 1.1" in found.said
+    assert "−6.7 % (−7.3 to −6.1, 20 blocks) with 1 request per slot" in found.said
+    assert "with 1 request per slot, −10.7 % (" in found.said
     assert found.said in view.rows[0].warnings
 
 

@@ -28,13 +28,13 @@ def row(view: RunView, name: str) -> Row:
 
 def test_the_words_of_throughput() -> None:
     better = replace(ROW, name="pool.pm=static", metric=THROUGHPUT, ratio=1.052, low=1.031, high=1.071, blocks=12)
-    assert sentence(better) == "pool.pm=static: 1.052× more requests per second (95 % CI 1.031 to 1.071, 12 blocks): improved, relevant"
+    assert sentence(better) == "pool.pm=static: 5.2 % more requests per second (95 % CI 3.1 to 7.1 %, 12 blocks): improved, relevant"
     worse = replace(better, kind="regressed", ratio=1 / 1.25, low=1 / 1.3, high=1 / 1.2)
-    assert "1.250× fewer requests per second (95 % CI 1.200 to 1.300, 12 blocks): regressed" in sentence(worse)
+    assert "20.0 % fewer requests per second (95 % CI 16.7 to 23.1 %, 12 blocks): regressed" in sentence(worse)
     same = replace(better, kind="equivalent", relevance="", ratio=1.001, low=0.97, high=1.03, margin=0.05)
-    assert finding(same).startswith("no effect beyond ±5 % of requests per second (treatment / control 1.001, ")
+    assert finding(same).startswith("no effect beyond ±5 %: 0.1 % more requests per second (95 % CI 3.0 % fewer to 3.0 % more, ")
     open_ = replace(same, kind="inconclusive", reason="budget spent")
-    assert finding(open_).startswith("undecided, treatment / control 1.001 (95 % CI")
+    assert finding(open_).startswith("undecided: 0.1 % more requests per second (95 % CI")
 
 
 def test_each_row_has_its_own_metric_margin_and_control() -> None:
@@ -44,8 +44,8 @@ def test_each_row_has_its_own_metric_margin_and_control() -> None:
     assert "1 at a time for CPU per request and 10 at a time for requests per second" in view.workload
     assert view.loaded_control.endswith("pool.pm.max_children=10")
     assert [said.split(": ")[1].split(" (")[0] for said in sentences(view)][::2] == [
-        "1.068× less CPU per request",
-        "1.110× more requests per second",
+        "6.4 % less CPU per request",
+        "11.0 % more requests per second",
     ]
 
 

@@ -35,34 +35,34 @@ ROW = Row(
 
 
 def test_the_sentence_of_the_promise() -> None:
-    expected = "ini.opcache.jit=tracing: 1.073× less CPU per request (95 % CI 1.062 to 1.084, 21 blocks): improved, relevant"
+    expected = "ini.opcache.jit=tracing: 6.8 % less CPU per request (95 % CI 5.8 to 7.8 %, 21 blocks): improved, relevant"
     assert sentence(ROW) == expected
 
 
 def test_a_regression_is_said_the_other_way_round_with_its_interval() -> None:
     row = replace(ROW, kind="regressed", ratio=0.2123, low=0.208, high=0.217, blocks=9)
-    assert "4.71× more CPU per request (95 % CI 4.61 to 4.81, 9 blocks): regressed, relevant" in sentence(row)
+    assert "371 % more CPU per request (95 % CI 361 to 381 %, 9 blocks): regressed, relevant" in sentence(row)
 
 
 def test_a_small_regression() -> None:
     row = replace(ROW, kind="regressed", relevance="relevance open", ratio=0.99, low=0.982, high=0.998)
-    assert "1.010× more CPU per request (95 % CI 1.002 to 1.018, 21 blocks): regressed, relevance open" in sentence(row)
+    assert "1.0 % more CPU per request (95 % CI 0.2 to 1.8 %, 21 blocks): regressed, relevance open" in sentence(row)
 
 
 def test_several_treatments_share_the_confidence() -> None:
     row = replace(ROW, simultaneous_over=4, interval_confidence=0.9875)
-    assert "(95 % CI 1.062 to 1.084, simultaneous over 4 treatments, 21 blocks)" in sentence(row)
+    assert "(95 % CI 5.8 to 7.8 %, simultaneous over 4 treatments, 21 blocks)" in sentence(row)
 
 
 def test_equivalent() -> None:
     row = replace(ROW, kind="equivalent", relevance="", ratio=1.002, low=0.996, high=1.0079)
-    expected = "no effect beyond ±1 % of CPU per request (control / treatment 1.002, 95 % CI 0.996 to 1.008, 21 blocks): equivalent"
+    expected = "no effect beyond ±1 %: 0.2 % less CPU per request (95 % CI 0.4 % more to 0.8 % less, 21 blocks): equivalent"
     assert sentence(row).endswith(expected)
 
 
 def test_inconclusive_with_an_interval_gives_the_reason() -> None:
     row = replace(ROW, kind="inconclusive", relevance="", ratio=1.008, low=0.995, high=1.021, reason="budget spent")
-    expected = "undecided, control / treatment 1.008 (95 % CI 0.995 to 1.021, 21 blocks): inconclusive (budget spent)"
+    expected = "undecided: 0.8 % less CPU per request (95 % CI 0.5 % more to 2.1 % less, 21 blocks): inconclusive (budget spent)"
     assert sentence(row).endswith(expected)
 
 
@@ -86,12 +86,12 @@ def test_an_aa_arm_is_marked_once() -> None:
 @pytest.mark.parametrize(
     ("ratio", "low", "high", "said"),
     [
-        (1.0102, 1.00004, 1.0204, "1.01020× less CPU per request (95 % CI 1.00004 to 1.02040"),
-        (1.07312, 1.07301, 1.07323, "1.07312× less CPU per request (95 % CI 1.07301 to 1.07323"),
-        (4.6, 4.5, 4.7, "4.60× less CPU per request (95 % CI 4.50 to 4.70"),
-        (52.04, 49.0, 55.2, "52.0× less CPU per request (95 % CI 49.0 to 55.2"),
-        (520.4, 490.2, 552.1, "520× less CPU per request (95 % CI 490 to 552"),
-        (1.5, 1.5, 1.5, "1.500× less CPU per request (95 % CI 1.500 to 1.500"),
+        (1.0102, 1.00004, 1.0204, "1.010 % less CPU per request (95 % CI 0.004 to 1.999 %"),
+        (1.07312, 1.07301, 1.07323, "6.814 % less CPU per request (95 % CI 6.804 to 6.823 %"),
+        (4.6, 4.5, 4.7, "78.26 % less CPU per request (95 % CI 77.78 to 78.72 %"),
+        (52.04, 49.0, 55.2, "98.08 % less CPU per request (95 % CI 97.96 to 98.19 %"),
+        (520.4, 490.2, 552.1, "99.808 % less CPU per request (95 % CI 99.796 to 99.819 %"),
+        (1.5, 1.5, 1.5, "33 % less CPU per request (95 % CI 33 to 33 %"),
     ],
 )
 def test_as_many_digits_as_the_interval_needs(ratio: float, low: float, high: float, said: str) -> None:

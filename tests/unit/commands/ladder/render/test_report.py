@@ -32,8 +32,8 @@ def shown(width: int) -> str:
 
 def test_each_step_says_what_it_stands_on_and_whether_it_earns_its_place() -> None:
     said = view().sentences
-    assert said[0].startswith("o2 on stock: 1.0")
-    assert any(line.startswith("pgo on o2: 1.0") and ": keep; 1.0" in line for line in said)
+    assert said[0].startswith("o2 on stock: −0.9 % (−1.9 to +0.1): ")
+    assert any(line.startswith("pgo on o2: −") and ": keep; −" in line for line in said)
     assert "lto on o2: no number (compiling lto failed: internal compiler error)" in said
     assert any(line.startswith("JIT and huge pages on JIT: ") and "no effect that matters" in line for line in said)
     assert "steps to keep: pgo, pgo+bolt, JIT, JIT and preloading; not kept: " in said[-1]
@@ -133,14 +133,15 @@ def test_the_page_says_of_each_binary_what_bolt_changed_and_what_it_could_not_re
 def test_a_verdict_in_words(kind: str, relevance: str, *, earned: bool, reason: str, words: str) -> None:
     ratio = TunedRatio(1.02, 1.01, 1.03, 20)
     found = StepFound(LadderStep("pgo", "build=pgo", "o2"), ratio, ratio, kind, relevance, earned=earned, reason=reason)  # type: ignore[arg-type]
-    assert step_words(found) == f"pgo on o2: 1.020 (1.010 to 1.030): {words}; 1.020 (1.010 to 1.030) in all"
+    assert step_words(found) == f"pgo on o2: −2.0 % (−2.9 to −1.0): {words}; −2.0 % (−2.9 to −1.0) in all"
 
 
 def test_nothing_is_called_best_that_is_not_certain() -> None:
     open_end = StepFound(LadderStep("pgo", "build=pgo"), None, TunedRatio(1.05, 0.99, 1.11, 9), "inconclusive", "", earned=False)
     assert outcome_words([open_end], 0.95) == "Outcome: no step is certainly better than the PHP that is there."
     certain = structs.replace(open_end, total=TunedRatio(1.05, 1.04, 1.06, 20))
-    assert outcome_words([open_end, certain], 0.95).startswith("Outcome: pgo: 1.050 (1.040 to 1.060) times less CPU per request")
+    said = outcome_words([open_end, certain], 0.95)
+    assert said.startswith("Outcome: pgo: CPU per request −4.8 % (−5.7 to −3.8) against the stock PHP, 95 % CI")
 
 
 def test_the_answer_names_the_best_build_and_each_step_with_its_percent() -> None:

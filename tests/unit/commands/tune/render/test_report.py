@@ -9,7 +9,7 @@ from phpdyno.commands.tune.render.terminal import tune_summary
 from phpdyno.commands.tune.view import TuneView, left_out, tune_view
 from phpdyno.commands.tune.words import before_after, confirmed_words
 from phpdyno.model.runs.tune import Change, Confirmed, Found, Side, TunedRatio
-from phpdyno.report.ratio_words import ratio_words
+from phpdyno.report.change_words import change_words
 from tests.support.made_up.sweeps.tunes import BOTH, FOUND, confirmed, record
 
 
@@ -143,9 +143,10 @@ def test_what_is_refused_for_one_reason_is_told_once() -> None:
 
 
 def test_no_number_is_said_without_an_interval() -> None:
-    assert ratio_words(TunedRatio(1.05, None, None, 2)) == "no interval yet"
-    assert ratio_words(TunedRatio(1.05, 1.01, 1.09, 9)) == "1.050 (1.010 to 1.090)"
-    assert ratio_words(None) == "–"
+    assert change_words(TunedRatio(1.05, None, None, 2)) == "no interval yet"
+    assert change_words(TunedRatio(1.05, 1.01, 1.09, 9)) == "−4.8 % (−8.3 to −1.0)"
+    assert change_words(TunedRatio(1.05, 1.01, 1.09, 9), "throughput") == "+5.0 % (+1.0 to +9.0)"
+    assert change_words(None) == "–"
 
 
 def test_the_document_is_what_was_found() -> None:

@@ -4,8 +4,9 @@ first, the single blocks as dots."""
 from phpdyno.commands.compare.render.figures.time import color_of, said_of
 from phpdyno.commands.compare.view.measuring import AaRow, CarryOverRow
 from phpdyno.commands.compare.view.shape import Row, RunView
-from phpdyno.commands.compare.view.words import aa_finding, aa_of, by_metric, carried, change, finding, interval, label, middle
+from phpdyno.commands.compare.view.words import aa_finding, aa_of, by_metric, carried, change, finding, label
 from phpdyno.model.plan import Metric, Unit
+from phpdyno.report.answer.percent import signed
 from phpdyno.report.plots import Figure, wrapped
 from phpdyno.report.strips import Strip, strips_of
 from phpdyno.report.words import count
@@ -17,7 +18,7 @@ def forest(view: RunView, metric: Metric) -> Figure:
     """The forest plot of one metric."""
     rows = by_metric(view.rows).get(metric, ())
     aa = aa_of(view, metric)
-    return strips_of([*([_aa_strip(aa)] if aa is not None else []), *(_strip(view, row) for row in rows)])
+    return strips_of([*([_aa_strip(aa)] if aa is not None else []), *(_strip(view, row) for row in rows)], less_is_better=metric == "cpu")
 
 
 def has_forest(view: RunView, metric: Metric) -> bool:
@@ -31,10 +32,10 @@ def carry_over_plot(check: CarryOverRow, unit: Unit) -> Figure:
     held = []
     for effect in check.effects:
         slot = f"{count(effect.slot_requests, unit)} per slot{' (the verdict)' if effect.main else ''}"
-        lines = (*wrapped(slot, bold=True), *wrapped(carried(effect)))
+        lines = (*wrapped(slot, bold=True), *wrapped(carried(effect, check.metric)))
         dots = tuple((value, slot) for value in effect.log_ratios)
-        held.append(Strip(lines, effect, check.margin, dots, color, f"{slot}: {carried(effect)}"))
-    return strips_of(held)
+        held.append(Strip(lines, effect, check.margin, dots, color, f"{slot}: {carried(effect, check.metric)}"))
+    return strips_of(held, less_is_better=check.metric == "cpu")
 
 
 def _aa_strip(aa: AaRow) -> Strip:
@@ -44,15 +45,18 @@ def _aa_strip(aa: AaRow) -> Strip:
 
 
 def _strip(view: RunView, row: Row) -> Strip:
-    dots = tuple((point.log_ratio, said_of(point)) for point in view.blocks if point.treatment == row.name and not point.excluded)
+    dots = tuple(
+        (point.log_ratio, said_of(point, row.metric)) for point in view.blocks if point.treatment == row.name and not point.excluded
+    )
     return Strip(_label(row), row, row.margin, dots, color_of(row), f"{label(row)}: {finding(row)}", aa=row.is_aa)
 
 
 def _label(row: Row) -> tuple[str, ...]:
+    seen = change(row)
     if row.kind == "invalid":
         said = "no number: invalid"
-    elif row.ratio is None:
+    elif seen is None:
         said = f"{finding(row)}: {row.kind}"
     else:
-        said = f"{change(row) or middle(row) + '×'} ({interval(row)}): {row.kind}"
+        said = f"{signed(seen)}: {row.kind}"
     return (*wrapped(label(row), bold=True), *wrapped(said))

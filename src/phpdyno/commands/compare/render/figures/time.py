@@ -7,8 +7,10 @@ from typing import Any
 
 from phpdyno.commands.compare.view.measuring import BlockPoint, NoisePoint
 from phpdyno.commands.compare.view.shape import Row, RunView
+from phpdyno.commands.compare.view.words import block_change
 from phpdyno.model.plan import Metric
-from phpdyno.report.plots import Figure, caption, hover, layout, marks, minutes, padded, ratio_axis, time_axis
+from phpdyno.report.answer.percent import one
+from phpdyno.report.plots import Figure, caption, change_axis, hover, layout, marks, minutes, padded, time_axis
 from phpdyno.report.words import metric_words
 
 _LIMIT_IN_SIGHT = 3.0
@@ -27,12 +29,12 @@ def blocks_over_time(view: RunView, row: Row) -> Figure:
     made = layout(170, left=62)
     made["shapes"] = _effect_shapes(row, low, high)
     made["xaxis"] |= time_axis([point.at_s for point in mine])
-    made["yaxis"] |= ratio_axis(low, high, most=5)
+    made["yaxis"] |= change_axis(low, high, most=5, less_is_better=row.metric == "cpu")
     counted = [point for point in mine if not point.excluded]
     left_out = [point for point in mine if point.excluded]
     data = [
-        _points(counted, {"color": color_of(row), "size": 7}),
-        _points(left_out, {"color": "var(--muted)", "size": 8, "symbol": "x-thin-open"}),
+        _points(counted, row.metric, {"color": color_of(row), "size": 7}),
+        _points(left_out, row.metric, {"color": "var(--muted)", "size": 8, "symbol": "x-thin-open"}),
     ]
     return {"data": data, "layout": made}
 
@@ -71,11 +73,11 @@ def lag_over_time(view: RunView) -> Figure:
     return _covariate(known, [point.lag_fraction or 0.0 for point in known], limit, "generator late, %")
 
 
-def said_of(point: BlockPoint) -> str:
+def said_of(point: BlockPoint, metric: Metric) -> str:
     """One block in words, for the pointer."""
     left_out = f"; excluded: {point.excluded}" if point.excluded else ""
-    ratio, steal = math.exp(point.log_ratio), 100 * point.steal_fraction
-    return f"block {point.block + 1}: {ratio:.4g}×, {point.pairs} pairs, steal {steal:.2g} %{left_out}"
+    steal = 100 * point.steal_fraction
+    return f"block {point.block + 1}: {one(block_change(point.log_ratio, metric))}, {point.pairs} pairs, steal {steal:.2g} %{left_out}"
 
 
 def _covariate(points: Sequence[NoisePoint], fractions: Sequence[float], limit: float, unit: str) -> Figure:
@@ -101,13 +103,13 @@ def _covariate(points: Sequence[NoisePoint], fractions: Sequence[float], limit: 
     return {"data": [trace], "layout": made}
 
 
-def _points(points: Sequence[BlockPoint], marker: dict[str, Any]) -> dict[str, Any]:
+def _points(points: Sequence[BlockPoint], metric: Metric, marker: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
         "x": [minutes(point.at_s) for point in points],
         "y": [point.log_ratio for point in points],
-        "text": [hover(said_of(point)) for point in points],
+        "text": [hover(said_of(point, metric)) for point in points],
         "hovertemplate": "%{text}<extra></extra>",
         "marker": marker,
     }
