@@ -14,8 +14,10 @@ Figure = dict[str, Any]
 """`data` and `layout`, as plotly.js takes them."""
 
 LINE_PX = 16
-_WRAP = 40
-"""Characters of a label's line: about 300 px, which a phone has."""
+NARROW, WIDE = 40, 110
+"""Characters of a label's line: about 300 px, which a phone has, and 750."""
+WIDE_PX = 820
+"""A plot that is so wide has its labels in wide lines."""
 
 _DENSE_DECADES = 2.2
 _SPARSE_DECADES = 5.0
@@ -55,10 +57,13 @@ def inert(text: str) -> str:
     return html.escape(visible(text), quote=False)
 
 
-def wrapped(text: str, *, bold: bool = False) -> list[str]:
-    """Inert lines that a phone has room for; settings joined by `;` break there."""
+def wrapped(text: str, *, bold: bool = False, columns: int = NARROW) -> list[str]:
+    """Inert lines of a label, by default such that a phone has room for; settings joined by `;`
+    break there."""
     spaced = shortened(visible(text), _MOST).replace(";", "; ")
-    lines = [html.escape(line, quote=False) for line in textwrap.wrap(spaced, _WRAP, break_long_words=True, break_on_hyphens=False) or [""]]
+    lines = [
+        html.escape(line, quote=False) for line in textwrap.wrap(spaced, columns, break_long_words=True, break_on_hyphens=False) or [""]
+    ]
     return [f"<b>{line}</b>" for line in lines] if bold else lines
 
 

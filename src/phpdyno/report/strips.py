@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from phpdyno.report.plots import LINE_PX, Figure, change_axis, hover, layout, note, padded
+from phpdyno.report.plots import LINE_PX, NARROW, WIDE, WIDE_PX, Figure, change_axis, hover, layout, note, padded, wrapped
 from phpdyno.report.scale import Ends, reach
 
 _STRIP_PX = 20
@@ -31,13 +31,14 @@ class Spanned(Protocol):
 
 
 class Strip(Struct, frozen=True):
-    """One line of such a plot: its label (inert lines), its interval, its single blocks (log
-    ratios), a colour, a text for the pointer.
+    """One line of such a plot: its name and what is said of it, its interval, its single blocks
+    (log ratios), a colour, a text for the pointer.
 
     `aa`: it compares the control with itself.
     """
 
-    lines: tuple[str, ...]
+    name: str
+    words: str
     span: Spanned
     margin: float
     dots: tuple[tuple[float, str], ...]
@@ -48,15 +49,21 @@ class Strip(Struct, frozen=True):
 
 def strips_of(held: Sequence[Strip], *, less_is_better: bool = True) -> Figure:
     """The plot, better to the right; its scale is the change of what was measured. What lies beyond
-    the scale becomes an arrow at its edge."""
+    the scale becomes an arrow at its edge. `wide` is the same for an element with more room."""
+    narrow, wide = (_drawn(held, columns, less_is_better=less_is_better) for columns in (NARROW, WIDE))
+    return {**narrow, "wide": {"from": WIDE_PX, **wide}}
+
+
+def _drawn(held: Sequence[Strip], columns: int, *, less_is_better: bool) -> Figure:
     low, high = _range(held)
     data: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
     top = 0.0
     for each in held:
-        notes.append(note(low, top, each.lines))
-        begins = top + LINE_PX * len(each.lines) + 4
+        lines = (*wrapped(each.name, bold=True, columns=columns), *wrapped(each.words, columns=columns))
+        notes.append(note(low, top, lines))
+        begins = top + LINE_PX * len(lines) + 4
         at = begins + _STRIP_PX / 2
         shapes += _background(each, begins, low, high)
         data += _dots(each, at, low, high) + _interval(each, at, low, high)

@@ -16,7 +16,8 @@
   };
 
   const draw = (element) => {
-    const { data, layout } = themed(figures[element.id], getComputedStyle(root));
+    const { wide, ...narrow } = figures[element.id];
+    const { data, layout } = themed(wide && element.clientWidth >= wide.from ? wide : narrow, getComputedStyle(root));
     Plotly.react(element, data, { ...layout, width: element.clientWidth }, config);
   };
 

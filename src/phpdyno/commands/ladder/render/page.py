@@ -5,7 +5,7 @@ from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.change_words import change_words
 from phpdyno.report.frame import Filters, render_frame
-from phpdyno.report.plots import Figure, wrapped
+from phpdyno.report.plots import Figure
 from phpdyno.report.strips import Strip, strips_of
 
 _FILTERS: Filters = {"change": change_words, "standing": standing}
@@ -39,4 +39,4 @@ def ladder_figures(view: LadderView) -> dict[str, Figure]:
 
 def _strip(name: str, ratio: TunedRatio, said: str, margin: float, color: str) -> Strip:
     words = f"{change_words(ratio)}{said}"
-    return Strip((*wrapped(name, bold=True), *wrapped(words)), ratio, margin, (), color, f"{name}: {words}")
+    return Strip(name, words, ratio, margin, (), color, f"{name}: {words}")

@@ -7,7 +7,7 @@ from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.change_words import change_parts
 from phpdyno.report.frame import Filters, render_frame
-from phpdyno.report.plots import Figure, wrapped
+from phpdyno.report.plots import Figure
 from phpdyno.report.strips import Strip, strips_of
 
 _FILTERS: Filters = {"parts": change_parts, "said": cell_words, "short": short_words, "warmth": warmth}
@@ -42,5 +42,4 @@ def matrix_figures(view: MatrixView) -> dict[str, Figure]:
 
 
 def _strip(cell: Cell, ratio: TunedRatio, margin: float) -> Strip:
-    lines = (*wrapped(cell_name(cell), bold=True), *wrapped(cell_words(cell)))
-    return Strip(lines, ratio, margin, (), f"var(--{tone(cell)})", f"{cell_name(cell)}: {cell_words(cell)}")
+    return Strip(cell_name(cell), cell_words(cell), ratio, margin, (), f"var(--{tone(cell)})", f"{cell_name(cell)}: {cell_words(cell)}")

@@ -9,7 +9,7 @@ from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.report.answer.shape import CommandAnswer
 from phpdyno.report.change_words import change_words
 from phpdyno.report.frame import Filters, render_frame
-from phpdyno.report.plots import Figure, wrapped
+from phpdyno.report.plots import Figure
 from phpdyno.report.strips import Strip, strips_of
 
 COLORS = {"helps": "var(--improved)", "hurts": "var(--regressed)", "too small": "var(--equivalent)"}
@@ -69,4 +69,4 @@ def tune_figures(view: TuneView) -> dict[str, Figure]:
 
 def _strip(name: str, ratio: TunedRatio | None, said: str, margin: float, color: str = "var(--accent)", *, aa: bool = False) -> Strip:
     span = ratio or TunedRatio(1.0, None, None)
-    return Strip((*wrapped(name, bold=True), *wrapped(said)), span, margin, (), color, f"{name}: {said}", aa=aa)
+    return Strip(name, said, span, margin, (), color, f"{name}: {said}", aa=aa)

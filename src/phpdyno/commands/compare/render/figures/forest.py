@@ -7,7 +7,7 @@ from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import aa_finding, aa_of, by_metric, carried, change, finding, label
 from phpdyno.model.plan import Metric, Unit
 from phpdyno.report.answer.percent import signed
-from phpdyno.report.plots import Figure, wrapped
+from phpdyno.report.plots import Figure
 from phpdyno.report.strips import Strip, strips_of
 from phpdyno.report.words import count
 
@@ -32,31 +32,27 @@ def carry_over_plot(check: CarryOverRow, unit: Unit) -> Figure:
     held = []
     for effect in check.effects:
         slot = f"{count(effect.slot_requests, unit)} per slot{' (the verdict)' if effect.main else ''}"
-        lines = (*wrapped(slot, bold=True), *wrapped(carried(effect, check.metric)))
         dots = tuple((value, slot) for value in effect.log_ratios)
-        held.append(Strip(lines, effect, check.margin, dots, color, f"{slot}: {carried(effect, check.metric)}"))
+        held.append(
+            Strip(slot, carried(effect, check.metric), effect, check.margin, dots, color, f"{slot}: {carried(effect, check.metric)}")
+        )
     return strips_of(held, less_is_better=check.metric == "cpu")
 
 
 def _aa_strip(aa: AaRow) -> Strip:
     dots = tuple((value, f"A/A block {number}") for number, value in enumerate(aa.log_ratios, 1))
-    lines = (*wrapped(AA_NAME, bold=True), *wrapped(aa_finding(aa)))
-    return Strip(lines, aa, aa.margin, dots, "var(--muted)", f"{AA_NAME}: {aa_finding(aa)}", aa=True)
+    return Strip(AA_NAME, aa_finding(aa), aa, aa.margin, dots, "var(--muted)", f"{AA_NAME}: {aa_finding(aa)}", aa=True)
 
 
 def _strip(view: RunView, row: Row) -> Strip:
     dots = tuple(
         (point.log_ratio, said_of(point, row.metric)) for point in view.blocks if point.treatment == row.name and not point.excluded
     )
-    return Strip(_label(row), row, row.margin, dots, color_of(row), f"{label(row)}: {finding(row)}", aa=row.is_aa)
+    return Strip(label(row), _words(row), row, row.margin, dots, color_of(row), f"{label(row)}: {finding(row)}", aa=row.is_aa)
 
 
-def _label(row: Row) -> tuple[str, ...]:
+def _words(row: Row) -> str:
     seen = change(row)
     if row.kind == "invalid":
-        said = "no number: invalid"
-    elif seen is None:
-        said = f"{finding(row)}: {row.kind}"
-    else:
-        said = f"{signed(seen)}: {row.kind}"
-    return (*wrapped(label(row), bold=True), *wrapped(said))
+        return "no number: invalid"
+    return f"{finding(row) if seen is None else signed(seen)}: {row.kind}"
