@@ -32,7 +32,7 @@ class Spanned(Protocol):
 
 class Strip(Struct, frozen=True):
     """One line of such a plot: its name and what is said of it, its interval, its single blocks
-    (log ratios), a colour, a text for the pointer.
+    (log ratios), a colour, and a text for the pointer where that is another.
 
     `aa`: it compares the control with itself.
     """
@@ -43,7 +43,7 @@ class Strip(Struct, frozen=True):
     margin: float
     dots: tuple[tuple[float, str], ...]
     color: str
-    said: str
+    said: str = ""
     aa: bool = False
 
 
@@ -97,7 +97,7 @@ def _interval(strip: Strip, at: float, low: float, high: float) -> list[dict[str
     ends = _ends(strip)
     if ends is None:
         return []
-    base = {"type": "scatter", "text": [hover(strip.said)], "hovertemplate": "%{text}<extra></extra>"}
+    base = {"type": "scatter", "text": [hover(strip.said or f"{strip.name}: {strip.words}")], "hovertemplate": "%{text}<extra></extra>"}
     if ends[1] < low or ends[0] > high:
         left = ends[1] < low
         arrow = {"symbol": "triangle-left" if left else "triangle-right", "size": 13, "color": color}

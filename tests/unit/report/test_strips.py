@@ -9,7 +9,7 @@ from phpdyno.report.plots import NARROW, WIDE, change_axis
 from phpdyno.report.strips import Strip, strips_of
 
 NAME = " + ".join(f"ini.opcache.setting_{number}=1" for number in range(6))
-HELD = Strip(NAME, "what is said of it, which is longer than a phone is wide", TunedRatio(1.08, 1.05, 1.11), 0.01, (), "var(--accent)", "")
+HELD = Strip(NAME, "what is said of it, which is longer than a phone is wide", TunedRatio(1.08, 1.05, 1.11), 0.01, (), "var(--accent)")
 
 
 def test_labels_use_the_width_that_there_is() -> None:

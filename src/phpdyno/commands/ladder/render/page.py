@@ -39,4 +39,4 @@ def ladder_figures(view: LadderView) -> dict[str, Figure]:
 
 def _strip(name: str, ratio: TunedRatio, said: str, margin: float, color: str) -> Strip:
     words = f"{change_words(ratio)}{said}"
-    return Strip(name, words, ratio, margin, (), color, f"{name}: {words}")
+    return Strip(name, words, ratio, margin, (), color)

@@ -42,4 +42,4 @@ def matrix_figures(view: MatrixView) -> dict[str, Figure]:
 
 
 def _strip(cell: Cell, ratio: TunedRatio, margin: float) -> Strip:
-    return Strip(cell_name(cell), cell_words(cell), ratio, margin, (), f"var(--{tone(cell)})", f"{cell_name(cell)}: {cell_words(cell)}")
+    return Strip(cell_name(cell), cell_words(cell), ratio, margin, (), f"var(--{tone(cell)})")

@@ -69,4 +69,4 @@ def tune_figures(view: TuneView) -> dict[str, Figure]:
 
 def _strip(name: str, ratio: TunedRatio | None, said: str, margin: float, color: str = "var(--accent)", *, aa: bool = False) -> Strip:
     span = ratio or TunedRatio(1.0, None, None)
-    return Strip(name, said, span, margin, (), color, f"{name}: {said}", aa=aa)
+    return Strip(name, said, span, margin, (), color, aa=aa)

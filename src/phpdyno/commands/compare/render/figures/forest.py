@@ -33,22 +33,20 @@ def carry_over_plot(check: CarryOverRow, unit: Unit) -> Figure:
     for effect in check.effects:
         slot = f"{count(effect.slot_requests, unit)} per slot{' (the verdict)' if effect.main else ''}"
         dots = tuple((value, slot) for value in effect.log_ratios)
-        held.append(
-            Strip(slot, carried(effect, check.metric), effect, check.margin, dots, color, f"{slot}: {carried(effect, check.metric)}")
-        )
+        held.append(Strip(slot, carried(effect, check.metric), effect, check.margin, dots, color))
     return strips_of(held, less_is_better=check.metric == "cpu")
 
 
 def _aa_strip(aa: AaRow) -> Strip:
     dots = tuple((value, f"A/A block {number}") for number, value in enumerate(aa.log_ratios, 1))
-    return Strip(AA_NAME, aa_finding(aa), aa, aa.margin, dots, "var(--muted)", f"{AA_NAME}: {aa_finding(aa)}", aa=True)
+    return Strip(AA_NAME, aa_finding(aa), aa, aa.margin, dots, "var(--muted)", aa=True)
 
 
 def _strip(view: RunView, row: Row) -> Strip:
     dots = tuple(
         (point.log_ratio, said_of(point, row.metric)) for point in view.blocks if point.treatment == row.name and not point.excluded
     )
-    return Strip(label(row), _words(row), row, row.margin, dots, color_of(row), f"{label(row)}: {finding(row)}", aa=row.is_aa)
+    return Strip(label(row), _words(row), row, row.margin, dots, color_of(row), said=f"{label(row)}: {finding(row)}", aa=row.is_aa)
 
 
 def _words(row: Row) -> str:
