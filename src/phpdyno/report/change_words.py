@@ -2,7 +2,7 @@
 interval, or that there is none yet."""
 
 from phpdyno.model.runs.tune import Goal, TunedRatio
-from phpdyno.report.answer.percent import apart, change_of, signed
+from phpdyno.stats.change import apart, change_of, signed
 
 
 def change_words(ratio: TunedRatio | None, goal: Goal = "cpu") -> str:

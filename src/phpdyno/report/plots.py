@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from phpdyno.report.answer.percent import rounded
 from phpdyno.report.scale import ticks
 from phpdyno.report.words import shortened, visible
+from phpdyno.stats.change import rounded
 
 Figure = dict[str, Any]
 """`data` and `layout`, as plotly.js takes them."""

@@ -4,6 +4,7 @@ from phpdyno.bundle.apply.commands import commands_after, commands_back, follow_
 from phpdyno.bundle.manifest import Evidence, Kind, Manifest
 from phpdyno.knobs.catalogue import knob_for
 from phpdyno.model.runs.tune import Goal
+from phpdyno.stats.change import apart, change_of
 
 DOES: dict[Kind, str] = {
     "ini": "php.ini settings, scanned after the distribution's own. They count for every pool of this php-fpm",
@@ -44,18 +45,31 @@ def readme(manifest: Manifest) -> str:
 
 
 def effect_in_words(each: Evidence) -> str:
-    """`1.073 (95 % CI 1.062 to 1.084, 21 blocks)`, or that there is no interval."""
+    """`−6.8 % (95 % CI −7.7 to −5.9, 21 blocks)` of what it was judged by, or that there is no
+    interval."""
     if each.ratio is None or each.low is None or each.high is None:
-        return f"no interval ({each.blocks} blocks)"
-    return f"{each.ratio:.3f} ({100 * each.confidence:.4g} % CI {each.low:.3f} to {each.high:.3f}, {each.blocks} blocks)"
+        return f"no interval ({_blocks(each)})"
+    value, ends = apart(change_of(each.ratio, each.low, each.high, less_is_better=each.metric != "throughput"))
+    return f"{value} ({100 * each.confidence:.4g} % CI {ends}, {_blocks(each)})"
+
+
+def _blocks(each: Evidence) -> str:
+    return f"{each.blocks} block{'' if each.blocks == 1 else 's'}"
 
 
 def _effects(manifest: Manifest) -> list[str]:
     whole = manifest.together
-    rows = [*manifest.effects, *([whole] if whole is not None and whole not in manifest.effects else [])]
+    rows = [*([whole] if whole is not None else []), *(each for each in manifest.effects if each != whole)]
     if not rows:
         return []
-    head = ["## What it brings", "", "Ratios above 1 are better than before.", "", "| what | by | ratio | verdict |", "|---|---|---|---|"]
+    about = "The change of what it is judged by. All of it together comes first; a part below it is held against all but itself."
+    head = [
+        "## What it brings",
+        "",
+        *([about, ""] if len(rows) > 1 else []),
+        "| what | judged by | change | verdict |",
+        "|---|---|---|---|",
+    ]
     table = [f"| {_cell(each.name)} | {JUDGED_BY[each.metric]} | {effect_in_words(each)} | {_cell(each.verdict)} |" for each in rows]
     return [*head, *table, ""]
 

@@ -10,9 +10,9 @@ from phpdyno.commands.explain.words import answer as inside_words
 from phpdyno.journal.records import IN_A_PAGE, REMARK
 from phpdyno.model.notices import WARNING, first_of
 from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, noise_of, subject_of, table_of
-from phpdyno.report.answer.percent import Percent, change_of, said, signed
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import count, metric_words, milliseconds, percent, rate
+from phpdyno.stats.change import Percent, change_of, said, signed
 
 
 def compare_answer(view: RunView, run: str) -> CommandAnswer:

@@ -7,9 +7,9 @@ from phpdyno.model.runs.ladder import StepFound
 from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, table_of
-from phpdyno.report.answer.percent import change_of, said, signed
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import duration, percent
+from phpdyno.stats.change import change_of, said, signed
 
 
 def ladder_answer(view: LadderView, run: str) -> CommandAnswer:

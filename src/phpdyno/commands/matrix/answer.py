@@ -4,9 +4,9 @@ from phpdyno.commands.matrix.view import MatrixView, best_of_all, safest
 from phpdyno.model.notices import first_of
 from phpdyno.model.runs.matrix import Cell, ProfileFound
 from phpdyno.report.answer.parts import SCOPE, next_of, table_of
-from phpdyno.report.answer.percent import change_of, signed
 from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import duration
+from phpdyno.stats.change import change_of, signed
 
 
 def matrix_answer(view: MatrixView, run: str) -> CommandAnswer:

@@ -4,10 +4,10 @@ from phpdyno.commands.size.found import ConfirmedRow, SizeFound
 from phpdyno.commands.size.words import mib, rate
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import SCOPE, next_of, subject_of, table_of
-from phpdyno.report.answer.percent import change_of, signed
 from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
 from phpdyno.report.reached import missing_of
 from phpdyno.report.words import NOTHING, count
+from phpdyno.stats.change import change_of, signed
 
 
 def size_answer(found: SizeFound, run: str, bundle: str) -> CommandAnswer:

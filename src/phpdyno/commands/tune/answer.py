@@ -11,10 +11,10 @@ from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.notices import first_of
 from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio, TuneRequest
 from phpdyno.report.answer.parts import doubts_of, messages_of, next_of, noise_of, subject_words
-from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.reached import reach_view
 from phpdyno.report.words import count, milliseconds, percent
+from phpdyno.stats.change import Percent, change_of, said, signed, within
 from phpdyno.stats.comparison.judge import margin_log
 from phpdyno.tuning.outcome import NO_TIME
 

@@ -9,7 +9,6 @@ from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
 from phpdyno.bundle.write.live_place import place_of_live
 from phpdyno.bundle.write.making import BundleContents, write_bundle
 from phpdyno.commands.tune.builds import rebuilt_in
-from phpdyno.commands.tune.words import confirmed_words, part_words
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.runs.tune import Confirmed, Found, Goal, PartFound, TunedRatio
 from phpdyno.session.builds import site_fpm
@@ -62,14 +61,19 @@ def evidence(record: TuneRecord, found: Found) -> tuple[Evidence, ...]:
         if each.kept and each.settings.keys() <= found.settings.keys()
     ]
     confidence = 1.0 - (1.0 - record.asked.confidence) / max(1, len(found.parts))
-    told = [_evidence(each, record.asked.goal, confidence, part_words(each, record.asked.goal)) for each in parts]
+    told = [_evidence(each, record.asked.goal, confidence, each.reason) for each in parts]
     whole = [each for each in found.confirmations if not parts and each.decision == "adopted" and _adopted(each.settings, found.settings)]
     loaded = [each for each in found.loaded if each.decision == "adopted" and _adopted(each.settings, found.settings)]
     return (*told, *(_confirmed(each) for each in (*whole, *loaded)))
 
 
 def _confirmed(each: Confirmed) -> Evidence:
-    return _evidence(each, each.goal, each.confidence, confirmed_words(each))
+    return _evidence(each, each.goal, each.confidence, _verdict(each))
+
+
+def _verdict(each: Confirmed) -> str:
+    """`improved, relevant`; why there is no number where there is none."""
+    return each.reason if each.kind == "invalid" else each.kind + (f", {each.relevance}" if each.relevance else "")
 
 
 def _evidence(each: Confirmed | PartFound, goal: Goal, confidence: float, verdict: str) -> Evidence:

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from phpdyno.model.runs.tune import Change, ChangeEffect, ChangeStanding, Confirmed, Goal, PartFound, Race, Racer, StageName
-from phpdyno.report.answer.percent import change_of, said
 from phpdyno.report.change_words import change_words
 from phpdyno.report.words import HERE, count, milliseconds, percent
+from phpdyno.stats.change import change_of, said
 
 BETTER: dict[Goal, tuple[str, str]] = {
     "cpu": ("less CPU per request", "more CPU per request"),

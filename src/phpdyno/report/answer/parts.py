@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from phpdyno.model.notices import WARNING
-from phpdyno.report.answer.percent import Percent, signed
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
 from phpdyno.report.reached import missing_of
 from phpdyno.report.view_parts import EnvironmentRow, ReachView
 from phpdyno.report.words import count, duration
+from phpdyno.stats.change import Percent, signed
 
 SCOPE = "Scope: this host, this workload, these builds, these minutes."
 _DIGEST = re.compile(r"[0-9a-f]{16}")

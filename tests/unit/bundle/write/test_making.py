@@ -90,7 +90,7 @@ def test_a_preload_script_that_does_not_know_where_the_app_lies_says_so(tmp_path
 @pytest.mark.parametrize(("goal", "words"), [("memory", "memory of a worker"), ("p99", "99th percentile of the service time")])
 def test_what_an_effect_was_judged_by_is_named(tmp_path: Path, goal: Goal, words: str) -> None:
     page = (bundle(tmp_path, effects=(structs.replace(EFFECT, metric=goal),), together=None).directory / README).read_text()
-    assert f"| {words} | 1.073" in page
+    assert f"| {words} | −6.8 % (95 % CI " in page
 
 
 def test_the_manifest_holds_effects_with_intervals(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_one_effect_that_is_all_of_it_is_told_once(tmp_path: Path) -> None:
 
 def test_the_readme_is_one_a_person_can_act_on(tmp_path: Path) -> None:
     page = (bundle(tmp_path).directory / README).read_text()
-    assert "1.073 (95 % CI 1.062 to 1.084, 21 blocks)" in page
+    assert "−6.8 % (95 % CI −7.8 to −5.8, 21 blocks)" in page
     assert "phpdyno bundle apply bundle\nsysctl -p /etc/sysctl.d/99-phpdyno.conf\nsystemctl daemon-reload\n" in page
     assert "systemctl restart php8.2-fpm\nsystemctl reload nginx\nphpdyno bundle verify bundle\n" in page
     assert "phpdyno bundle rollback bundle\nsystemctl daemon-reload\n" in page

@@ -4,7 +4,7 @@ import math
 
 from phpdyno.commands.compare.view.words import Spanned, block_change
 from phpdyno.model.plan import Metric
-from phpdyno.report.answer.percent import rounded
+from phpdyno.stats.change import rounded
 
 
 def bar(row: Spanned, limit: float, width: int) -> str:

@@ -26,10 +26,10 @@ from phpdyno.commands.compare.view.words import (
 )
 from phpdyno.commands.explain.render.terminal import looked_into
 from phpdyno.model.plan import Metric
-from phpdyno.report.answer.percent import Percent, apart
 from phpdyno.report.scale import reach
 from phpdyno.report.terminal_parts import STYLE, headed, labelled, reached
 from phpdyno.report.words import PHP_NAME, duration, metric_words, percent, visible
+from phpdyno.stats.change import Percent, apart
 
 _BESIDE_BAR = 65
 """Columns of a verdict's line besides its bar, with room for the longest verdict."""

@@ -9,8 +9,8 @@ from phpdyno.commands.compare.view.shape import ArmCost, ProofRow, Ratio, Row, R
 from phpdyno.model.plan import Metric, Unit
 from phpdyno.model.runs.matrix import Cell
 from phpdyno.model.verdict import VerdictKind
-from phpdyno.report.answer.percent import Percent, apart, change_of, one, said
 from phpdyno.report.words import count, metric_words, percent
+from phpdyno.stats.change import Percent, apart, change_of, one, said
 
 Spanned = Row | AaRow | CarriedEffect
 """Whatever has a ratio with an interval."""

@@ -10,8 +10,8 @@ from phpdyno.commands.study.view.cells import factor, ratio
 from phpdyno.commands.study.view.shape import ContrastFigures, StudyView, SweepArm, SweepFigures
 from phpdyno.model.plan import Metric
 from phpdyno.model.runs.study import Side
-from phpdyno.report.answer.percent import change_of, signed
 from phpdyno.report.words import NOTHING, count
+from phpdyno.stats.change import change_of, signed
 
 LEAST_FACTOR = 2.0
 """From here on a factor is plainer than percent."""

@@ -6,10 +6,10 @@ from phpdyno.commands.compare.view.measuring import AaRow, CarryOverRow
 from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import aa_finding, aa_of, by_metric, carried, change, finding, label
 from phpdyno.model.plan import Metric, Unit
-from phpdyno.report.answer.percent import signed
 from phpdyno.report.plots import Figure
 from phpdyno.report.strips import Strip, strips_of
 from phpdyno.report.words import count
+from phpdyno.stats.change import signed
 
 AA_NAME = "the control against itself (A/A blocks of the calibration)"
 

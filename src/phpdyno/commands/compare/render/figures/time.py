@@ -9,9 +9,9 @@ from phpdyno.commands.compare.view.measuring import BlockPoint, NoisePoint
 from phpdyno.commands.compare.view.shape import Row, RunView
 from phpdyno.commands.compare.view.words import block_change
 from phpdyno.model.plan import Metric
-from phpdyno.report.answer.percent import one
 from phpdyno.report.plots import Figure, caption, change_axis, hover, layout, marks, minutes, padded, time_axis
 from phpdyno.report.words import metric_words
+from phpdyno.stats.change import one
 
 _LIMIT_IN_SIGHT = 3.0
 """A limit further than this many times above the worst block would flatten the plot: then only the

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phpdyno.report.answer.percent import Percent, change_of, said, signed, within
+from phpdyno.stats.change import Percent, change_of, said, signed, within
 
 
 @pytest.mark.parametrize(
