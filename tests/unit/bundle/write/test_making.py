@@ -107,7 +107,7 @@ def test_one_effect_that_is_all_of_it_is_told_once(tmp_path: Path) -> None:
 
 def test_the_readme_is_one_a_person_can_act_on(tmp_path: Path) -> None:
     page = (bundle(tmp_path).directory / README).read_text()
-    assert "−6.8 % (95 % CI −7.8 to −5.8, 21 blocks)" in page
+    assert "−6.8 % (95 % CI −7.7 to −5.8, 21 blocks)" in page
     assert "phpdyno bundle apply bundle\nsysctl -p /etc/sysctl.d/99-phpdyno.conf\nsystemctl daemon-reload\n" in page
     assert "systemctl restart php8.2-fpm\nsystemctl reload nginx\nphpdyno bundle verify bundle\n" in page
     assert "phpdyno bundle rollback bundle\nsystemctl daemon-reload\n" in page

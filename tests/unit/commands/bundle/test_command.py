@@ -20,7 +20,7 @@ def test_apply_verify_and_rollback_of_an_image(tmp_path: Path, capsys: pytest.Ca
     assert f"replaced {INI}\n" in told
     assert "placed /etc/sysctl.d/99-phpdyno.conf\n" in told
     assert "tested: the servers accept the configuration\n" in told
-    assert "−6.8 % (95 % CI −7.8 to −5.8, 21 blocks)" in told
+    assert "−6.8 % (95 % CI −7.7 to −5.8, 21 blocks)" in told
     assert "now type:\n  sysctl -p /etc/sysctl.d/99-phpdyno.conf\n  systemctl daemon-reload\n  systemctl restart php8.2-fpm\n" in told
     assert "left to you: web.workers" in told
     assert command.run_verify(made.directory, tree.root) == 1
