@@ -10,7 +10,7 @@ from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.notices import first_of
 from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio, TuneRequest
-from phpdyno.report.answer.parts import doubts_of, messages_of, next_of, noise_of, subject_words
+from phpdyno.report.answer.parts import doubts_of, messages_of, next_of, noise_of, subject_words, with_room_for
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.reached import reach_view
 from phpdyno.report.words import count, milliseconds, percent
@@ -24,6 +24,7 @@ HEADS: Mapping[Goal, str] = {
     "p99": "P99",
     "memory": "MEMORY PER WORKER",
 }
+APPLYING = "Apply adds files and tests them; it restarts nothing, and prints the restart that brings them into effect."
 KEEP, WEAK, DROP = "keep", "keep, weak evidence", "drop"
 
 
@@ -46,7 +47,10 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
         ),
         next=_next(record, run),
     )
-    return answer.with_table(_table(answer, found, asked, record.host.hugepage_kib)) if record.outcome == "finished" else answer
+    if record.outcome != "finished":
+        return answer
+    answer = answer.with_table(_table(answer, found, asked, record.host.hugepage_kib))
+    return with_room_for(answer, [APPLYING] if record.bundle else [])
 
 
 def _proved(found: Found) -> Confirmed | None:
@@ -231,7 +235,7 @@ def _not_tested(found: Found) -> tuple[str, ...]:
     if by_load:
         told.append(f"Not tested: {len(by_load)} {_kinds(by_load)} (longer --budget).")
     if refused:
-        told.append(f"Cannot be used here: {len(refused)}.")
+        told.append(f"Not usable here: {len(refused)} (-v).")
     return (" ".join(told),) if told else ()
 
 

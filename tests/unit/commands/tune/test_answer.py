@@ -49,7 +49,7 @@ def test_it_says_what_the_last_confirmation_brought_and_how_to_have_it() -> None
     assert all(line.cells[2] == "drop" for line in answer.table.rows[2:])
     assert answer.table.rest.endswith("others, each within ±2.0 %: drop")
     assert answer.notes == (
-        "Not tested: 1 web setting (longer --budget). Cannot be used here: 2.",
+        "Not tested: 1 web setting (longer --budget). Not usable here: 2 (-v).",
         "Noise check: the control against itself +1.2 % (−1.4 to +3.7): fine",
     )
     assert answer.next == (
