@@ -26,6 +26,7 @@ def faults() -> Iterator[str]:
     yield from without_mirror(UNIT, SOURCE)
     sources = sorted(SOURCE.rglob("*.py"))
     yield from namesakes(sources)
+    yield from declared_twice(sources)
     for path in sources:
         yield from long_signatures(path)
         yield from headless_docstrings(path)
@@ -60,6 +61,26 @@ def namesakes(sources: Sequence[Path]) -> Iterator[str]:
     for name, held in sorted(places.items()):
         if len(held) > 1:
             yield f"{held[0]}: class {name} is in {', '.join(held[1:])} as well; one word has one meaning"
+
+
+def declared_twice(sources: Sequence[Path]) -> Iterator[str]:
+    """Values that a request and its plan both declare, with the same name and type: what a plan
+    takes over is declared once, in the terms that both are made of."""
+    found = [
+        (_place(path), node, {ast.unparse(each) for each in node.bases}, _fields(node))
+        for path in sources
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    for place, request, terms, fields in found:
+        for _, plan, others, planned in found:
+            if request.name.endswith("Request") and plan.name.endswith("Plan") and any(each.endswith("Terms") for each in terms & others):
+                yield from (f"{place}: {request.name} and {plan.name} both declare {value}" for value in sorted(fields & planned))
+
+
+def _fields(node: ast.ClassDef) -> set[str]:
+    """The fields that a class declares itself, `name: type` each."""
+    return {f"{ast.unparse(each.target)}: {ast.unparse(each.annotation)}" for each in node.body if isinstance(each, ast.AnnAssign)}
 
 
 def long_signatures(path: Path) -> Iterator[str]:

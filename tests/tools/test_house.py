@@ -38,6 +38,18 @@ def test_a_word_with_two_meanings(tmp_path: Path) -> None:
     ]
 
 
+def test_a_value_that_a_request_and_its_plan_both_declare(tmp_path: Path) -> None:
+    request, plan = tmp_path / "request.py", tmp_path / "plan.py"
+    request.write_text("class LoadRequest(Terms):\n    control: str\n    margin: float | None = None\n")
+    plan.write_text("class Plan(Terms):\n    control: Arm\n    margin: float = 0.01\n")
+    assert list(house.declared_twice([request, plan])) == []
+    plan.write_text("class Plan(Terms):\n    margin: float | None = 0.01\n    control: str\n")
+    assert [fault.split(": ", 1)[1] for fault in house.declared_twice([request, plan])] == [
+        "LoadRequest and Plan both declare control: str",
+        "LoadRequest and Plan both declare margin: float | None",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

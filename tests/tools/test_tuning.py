@@ -51,7 +51,7 @@ def test_a_regret_has_the_interval_of_its_blocks() -> None:
     truth = structs.replace(TRUTH, blocks=noisy)
     assert truth.best in {(1, 0, 0, 1, 0), (1, 1, 0, 1, 0), (1, 0, 0, 1, 1), (1, 1, 0, 1, 1)}
     seen = record(Found(settings={}))
-    regret, *_ = figures_of(truth, [structs.replace(seen, asked=TuneRequest(AppSource("wordpress"), budget_s=420.0), spent_s=400.0)])
+    regret, *_ = figures_of(truth, [structs.replace(seen, asked=TuneRequest(source=AppSource("wordpress"), budget_s=420.0), spent_s=400.0)])
     assert regret.estimate == pytest.approx(0.105 + 0.01)
     assert regret.low is not None
     assert regret.high is not None
@@ -63,7 +63,7 @@ def test_terms_are_mains_and_pairs() -> None:
 
 
 def test_figures_are_of_the_worst_seed() -> None:
-    asked = TuneRequest(AppSource("wordpress"), budget_s=420.0)
+    asked = TuneRequest(source=AppSource("wordpress"), budget_s=420.0)
     good = structs.replace(record(Found(settings=adopted(0, 3))), asked=asked, spent_s=400.0)
     worse = structs.replace(record(Found(settings=adopted(0, 2))), asked=asked, spent_s=440.0)
     regret, share, kept, right = figures_of(TRUTH, [good, worse])

@@ -1,7 +1,7 @@
 """A plan: what is compared on which workload, by which metric and margin, within which budget.
 Frozen before anything starts."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, field
 
@@ -66,10 +66,40 @@ class AppSource(Struct, frozen=True):
     nginx: str = ""
 
 
-class AppRequest(Struct, frozen=True):
-    """What is asked of one app: every request to measure begins with how the app was named."""
+class MeasuringTerms(Struct, frozen=True, kw_only=True):
+    """What a request says and its plan takes over as it is, whatever is measured: declared once for
+    both.
 
-    source: AppSource
+    `source` is how the app was named. `confidence` is a fraction, `budget_s` bounds the whole
+    measurement, starts and warm-up included; orders, coins and targets all follow from `seed`.
+    """
+
+    source: AppSource = AppSource()
+    confidence: float = 0.95
+    budget_s: float = 300.0
+    seed: int = 1
+    transport: Transport = "http"
+
+
+class ComparisonTerms(MeasuringTerms, frozen=True, kw_only=True):
+    """The same of a comparison.
+
+    `slot_requests` None: chosen from the control's own cost. `keep_conn`: with FastCGI, a slot's
+    connections are kept (FCGI_KEEP_CONN) instead of made for each request. A treatment is measured
+    until its relevance is settled, or (`settle`) no longer than until its direction is, or as long
+    as there is time, where treatments are held against each other. `explain`: once all is measured,
+    every treatment is looked into beside its control.
+    """
+
+    slot_requests: int | None = None
+    keep_conn: bool = False
+    settle: Settle = "relevance"
+    explain: bool = False
+
+
+def taken_over(request: MeasuringTerms, terms: type[MeasuringTerms]) -> dict[str, Any]:
+    """What a plan has of its request, by name: the fields of `terms`."""
+    return {name: getattr(request, name) for name in terms.__struct_fields__}
 
 
 class Panel(Struct, frozen=True):
@@ -110,25 +140,19 @@ class ExclusionLimits(Struct, frozen=True):
     lag: float
 
 
-class Plan(Struct, frozen=True):
+class Plan(ComparisonTerms, frozen=True):
     """Everything that was decided before measuring.
 
     `margin` is the relevance margin as a fraction (0.01 = 1 %), `loaded_margin` that of throughput.
     `confidence` holds for all treatments together: each gets alpha = (1 - confidence) /
-    len(treatments). `budget_s` bounds the whole measurement, starts and warm-up included.
-    `slot_requests` None: chosen from the control's own cost. Orders, coins and targets all follow
-    from `seed`. `keep_conn`: with FastCGI, a slot's connections are kept (FCGI_KEEP_CONN) instead
-    of made for each request. `metrics` names the metric of each treatment that is not judged by
-    `metric`. Throughput is measured with `loaded_concurrency` requests in flight against
-    `loaded_control`, the control with as many workers as that load wants. A treatment is measured
-    until its relevance is settled, or (`settle`) no longer than until its direction is, or as long
-    as there is time, where treatments are held against each other. Declared beforehand: a block
-    does not count in which more than `max_steal` of the time was stolen, the generator was late for
-    more than `max_lag` of it (a server's CPU: `max_lag_of_cpu`; None, as in journals of before
-    there was one: `max_lag`), or (CPU) a request failed; an arm with more than `max_failed_blocks`
-    such failures is invalid. `fixed`: so many blocks of that shape, for statistics over all of
-    them; `trial`: every arm is started, checked and proved, the host is calibrated, and no block is
-    measured. `explain`: once all is measured, every treatment is looked into beside its control.
+    len(treatments). `metrics` names the metric of each treatment that is not judged by `metric`.
+    Throughput is measured with `loaded_concurrency` requests in flight against `loaded_control`,
+    the control with as many workers as that load wants. Declared beforehand: a block does not count
+    in which more than `max_steal` of the time was stolen, the generator was late for more than
+    `max_lag` of it (a server's CPU: `max_lag_of_cpu`; None, as in journals of before there was one:
+    `max_lag`), or (CPU) a request failed; an arm with more than `max_failed_blocks` such failures
+    is invalid. `fixed`: so many blocks of that shape, for statistics over all of them; `trial`:
+    every arm is started, checked and proved, the host is calibrated, and no block is measured.
     `may_be_adopted`: what looks better after its last fixed block is asked for more answers, as it
     is before an `improved`.
     """
@@ -141,25 +165,16 @@ class Plan(Struct, frozen=True):
     metric: Metric = "cpu"
     margin: float = 0.01
     loaded_margin: float = 0.05
-    confidence: float = 0.95
-    budget_s: float = 300.0
-    seed: int = 1
-    transport: Transport = "http"
     concurrency: int = 1
-    slot_requests: int | None = None
-    source: AppSource = AppSource()
     max_steal: float = MAX_STEAL
     max_lag: float = MAX_LAG
     max_lag_of_cpu: float | None = None
     metrics: dict[str, Metric] = field(default_factory=dict)
     loaded_control: Arm | None = None
     loaded_concurrency: int = 10
-    settle: Settle = "relevance"
     max_failed_blocks: int = 2
-    keep_conn: bool = False
     fixed: FixedBlocks | None = None
     trial: bool = False
-    explain: bool = False
     may_be_adopted: bool = False
 
     def metric_of(self, treatment: str) -> Metric:

@@ -46,7 +46,7 @@ OPEN = Point(OPEN_CONNECTIONS, 0.7)
 RIVALS = tuple(tool for tool in ("wrk", "ab") if shutil.which(tool))
 # A budget that is always too small, so that each sweep takes what three rounds need on this host,
 # and no longer.
-ASKED = MeasureRequest(AppSource(reference="hello"), budget_s=1.0, most_budget_s=300.0)
+ASKED = MeasureRequest(source=AppSource(reference="hello"), budget_s=1.0, most_budget_s=300.0)
 
 
 class Quiet:

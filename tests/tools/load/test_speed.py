@@ -8,7 +8,7 @@ from tests.support.made_up.sweeps.tunes import FOUND, confirmed, record
 
 
 def test_the_gain_is_that_of_the_last_confirmation_that_was_adopted() -> None:
-    asked = TuneRequest(AppSource("wordpress"), budget_s=100.0)
+    asked = TuneRequest(source=AppSource("wordpress"), budget_s=100.0)
     kept = structs.replace(FOUND, confirmations=(confirmed(), confirmed(decision="not adopted")))
     gain, beside, *_, time = figures_of(structs.replace(record(kept), asked=asked, spent_s=104.0))
     assert (gain.estimate, gain.low, gain.high, reached(gain)) == (1.073, 1.062, 1.084, "no")

@@ -76,7 +76,7 @@ def test_root_refuses_a_place_below_somebody_elses_directory(tmp_path: Path, mon
 
 SILENT = FakeProgress()
 O2, PGO = parse_recipe("o2"), parse_recipe("pgo")
-HELLO = CompareRequest(AppSource("hello"))
+HELLO = CompareRequest(source=AppSource("hello"))
 BEGUN: dict[str, Callable[[Path], object]] = {
     "build": lambda runs: command.run(BuildOptions(train=("hello",), runs=runs)),
     "ladder": lambda runs: ladder.ladder(ladder.LadderRequest((O2,), HELLO), runs=runs, argv=(), progress=SILENT),

@@ -30,7 +30,7 @@ def measure(sizes: Sizes, room: Room) -> list[Figure]:
     found: list[Figure] = []
     for app, budget_s in (("hello", sizes.carry_hello_s), ("wordpress", sizes.carry_wordpress_s)):
         room.say(f"{app}: {TREATMENTS[app]} for {budget_s:.0f} s")
-        asked = CompareRequest(AppSource(app), treatments=(TREATMENTS[app],), metric="cpu", budget_s=budget_s, settle="never")
+        asked = CompareRequest(source=AppSource(app), treatments=(TREATMENTS[app],), metric="cpu", budget_s=budget_s, settle="never")
         run = compare(asked, runs=room.unfinished / app, argv=("bench",), progress=_Told(room.say))
         found += figures_of(app, view_of(read_journal(run / FILE), run.name))
     return found

@@ -111,7 +111,9 @@ def _app(goal: Goal, logs: Path) -> Path:
 def _swept(source: AppSource, pools: Sequence[int], loads: Sequence[int], *, rounds_s: float, room: Room) -> Sweep:
     first, *others = (f"pool.pm=static;pool.pm.max_children={workers}" for workers in pools)
     points = tuple(map(Point, loads))
-    asked = MeasureRequest(source, control=first, others=tuple(others), points=points, budget_s=rounds_s, most_budget_s=20 * rounds_s)
+    asked = MeasureRequest(
+        source=source, control=first, others=tuple(others), points=points, budget_s=rounds_s, most_budget_s=20 * rounds_s
+    )
     return read_sweep(sweep_pools(asked, runs=room.logs / "sweep", argv=tuple(sys.argv), progress=FakeProgress()))
 
 
@@ -136,7 +138,13 @@ def _paired(goal: Goal, source: AppSource, pools: tuple[int, int], sizes: Sizes,
     load = min(480, 2 * max(ours, best) + 8)
     points = (Point(load), Point(max(8, load // 2)))
     asked = MeasureRequest(
-        source, control=_name(ours), others=(_name(best),), points=points, budget_s=sizes.sizing_paired_s, most_budget_s=600.0, seed=7
+        source=source,
+        control=_name(ours),
+        others=(_name(best),),
+        points=points,
+        budget_s=sizes.sizing_paired_s,
+        most_budget_s=600.0,
+        seed=7,
     )
     sweep = read_sweep(sweep_pools(asked, runs=room.logs / "paired", argv=tuple(sys.argv), progress=FakeProgress()))
     logs = []

@@ -148,7 +148,7 @@ def terms(levels: Sequence[int]) -> list[int]:
 def exhaustive(run: Path, sizes: Sizes, say: Say) -> Truth:
     """Every combination against the control, in blocks of all of them."""
     run.mkdir(parents=True)
-    subject = subject_of(TuneRequest(AppSource(APP), budget_s=sizes.tune_exhaustive_s, knobs=KNOBS))
+    subject = subject_of(TuneRequest(source=AppSource(APP), budget_s=sizes.tune_exhaustive_s, knobs=KNOBS))
     began = time.monotonic()
     with MeasuringLock(), laboratory(subject, run, argv=(), progress=Told(say)) as (measurer, preflight):
         search = TuneSearch(measurer, preflight.host, Found(), keep=lambda _: None, tell=say)

@@ -19,10 +19,10 @@ from phpdyno.config.values import absolute
 from phpdyno.config.workload_toml import WorkloadFile, load_workload, save_workload
 from phpdyno.errors import UsageError
 from phpdyno.model.arrival import Arrival
-from phpdyno.model.plan import AppRequest, AppSource
+from phpdyno.model.plan import AppSource, MeasuringTerms
 from phpdyno.model.workload import Workload
 
-_Request = TypeVar("_Request", bound=AppRequest)
+_Request = TypeVar("_Request", bound=MeasuringTerms)
 LARGE_BYTES = 16 << 20
 """A log from this size on takes a while to be read, which is said before."""
 _PACKED = 10

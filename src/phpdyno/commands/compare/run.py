@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from msgspec import structs
+
 from phpdyno import __version__
 from phpdyno.apps.files.original import change_of
 from phpdyno.drive.descriptors import require_descriptors
@@ -19,7 +21,7 @@ from phpdyno.journal.records import SCHEMA, Header, Incident, Planned, Record
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
-from phpdyno.model.plan import MAX_LAG_OF_CPU, AppRequest, Metric, Plan, Settle, Transport
+from phpdyno.model.plan import MAX_LAG_OF_CPU, ComparisonTerms, Metric, Plan, taken_over
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.server_files.apache import is_apache
@@ -38,7 +40,7 @@ MARGINS: dict[Metric, float] = {"cpu": 0.01, "throughput": 0.05}
 the change."""
 
 
-class CompareRequest(AppRequest, frozen=True):
+class CompareRequest(ComparisonTerms, frozen=True):
     """What the user asked to compare; times in seconds, margin and confidence as fractions.
 
     None stands for what fits the metric: each treatment's own; a margin of 1 % for CPU and 5 % for
@@ -51,16 +53,8 @@ class CompareRequest(AppRequest, frozen=True):
     aa: bool = False
     metric: Metric | None = None
     margin: float | None = None
-    confidence: float = 0.95
-    budget_s: float = 300.0
-    seed: int = 1
-    transport: Transport = "http"
     concurrency: int | None = None
-    slot_requests: int | None = None
     workload: Workload | None = None
-    keep_conn: bool = False
-    settle: Settle = "relevance"
-    explain: bool = False
 
 
 def compare(
@@ -214,19 +208,11 @@ def make_plan(question: CompareRequest, app: PreparedApp, arms: Arms) -> Plan:
         metrics=arms.metrics,
         loaded_control=arms.loaded_control if "throughput" in arms.metrics.values() else None,
         loaded_concurrency=question.concurrency or loaded_concurrency(),
-        confidence=question.confidence,
-        budget_s=question.budget_s,
-        seed=question.seed,
-        transport=question.transport,
         concurrency=question.concurrency or 1,
-        slot_requests=question.slot_requests,
-        keep_conn=question.keep_conn,
-        settle=question.settle,
-        explain=question.explain,
-        source=with_named_peers(question.source),
         margin=MARGINS["cpu"] if question.margin is None else question.margin,
         loaded_margin=MARGINS["throughput"] if question.margin is None else question.margin,
         max_lag_of_cpu=MAX_LAG_OF_CPU,
+        **taken_over(structs.replace(question, source=with_named_peers(question.source)), ComparisonTerms),
     )
 
 

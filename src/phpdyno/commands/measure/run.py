@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
+from msgspec import structs
+
 from phpdyno import __version__
 from phpdyno.commands.measure.session import SweepSession
 from phpdyno.drive.descriptors import require_descriptors
@@ -20,9 +22,8 @@ from phpdyno.journal.sweep import SWEEP_FILE, SWEEP_SCHEMA, SweepHeader, read_sw
 from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import PLAIN, Arm
-from phpdyno.model.arrival import Arrivals
-from phpdyno.model.plan import AppRequest, Transport
-from phpdyno.model.runs.sweep import Point, SweepPlan, points_of
+from phpdyno.model.plan import taken_over
+from phpdyno.model.runs.sweep import Point, SweepPlan, SweepTerms
 from phpdyno.model.workload import Workload
 from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -32,9 +33,6 @@ from phpdyno.session.run_directory import check_place, make_run_dir
 from phpdyno.session.source import open_source, prepare_commits, refuse_changed, workload_for
 from phpdyno.session.specs import ARM_OPTION, CONTROL_OPTION, SpecReader
 
-CLOSED = (1, 3, 5, 10, 20, 30, 40, 50, 100)
-OPEN_SHARE = 0.7
-POINTS = points_of(CLOSED, OPEN_SHARE)
 DEBIAN_POOL = {
     "pool.pm": "dynamic",
     "pool.pm.max_children": "5",
@@ -45,27 +43,16 @@ DEBIAN_POOL = {
 """What the distribution's www.conf has."""
 
 
-class MeasureRequest(AppRequest, frozen=True):
+class MeasureRequest(SweepTerms, frozen=True):
     """What the user asked to measure; times in seconds, confidence as a fraction.
 
     `control` and each of `others` are SPECs of an arm. `workload` takes the place of the app's own;
-    `source.requests` then says what it was made of. A visit lasts `visit_s`. `budget_s` grows up to
-    `most_budget_s` (0: not at all) where the fewest rounds need more.
+    `source.requests` then says what it was made of.
     """
 
     control: str = ""
     others: tuple[str, ...] = ()
-    points: tuple[Point, ...] = POINTS
-    budget_s: float = 300.0
-    confidence: float = 0.95
-    seed: int = 1
-    transport: Transport = "http"
-    visit_s: float = 1.0
-    arrivals: Arrivals = "poisson"
     workload: Workload | None = None
-    cross_check: bool = False
-    keep_conn: bool = False
-    most_budget_s: float = 0.0
 
 
 def measure(
@@ -215,15 +202,5 @@ def make_sweep_plan(question: MeasureRequest, app: PreparedApp, arms: Sequence[A
         app_version=app.version,
         workload=workload_for(question.workload, app.workload),
         arms=tuple(arms),
-        points=question.points,
-        budget_s=question.budget_s,
-        seed=question.seed,
-        confidence=question.confidence,
-        visit_s=question.visit_s,
-        transport=question.transport,
-        arrivals=question.arrivals,
-        source=with_named_peers(question.source),
-        cross_check=question.cross_check,
-        keep_conn=question.keep_conn,
-        most_budget_s=question.most_budget_s,
+        **taken_over(structs.replace(question, source=with_named_peers(question.source)), SweepTerms),
     )

@@ -133,9 +133,8 @@ def resume(run: Path, *, argv: Sequence[str], progress: Progress) -> Path:
     require_descriptors(_connections(header.asked))
     with MeasuringLock(), Supervisor(run / "logs") as supervisor:
         app = definition.prepare(supervisor, cache=cache_dir(), progress=progress.phase)
-        refuse_changed(
-            SweepPlan(header.app, header.app_version, header.workload, (header.arm,), (), source=header.asked.source), app, [header.arm]
-        )
+        planned = SweepPlan(header.app, header.app_version, header.workload, (header.arm,), points=(), source=header.asked.source)
+        refuse_changed(planned, app, [header.arm])
         drop_cut_off_line(run / SIZE_FILE)
         with JournalWriter(run / SIZE_FILE) as journal:
             _measure(

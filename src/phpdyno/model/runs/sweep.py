@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from phpdyno.model.arm import Arm
 from phpdyno.model.arrival import Arrivals
-from phpdyno.model.plan import MAX_LAG, AppSource, Transport
+from phpdyno.model.plan import MAX_LAG, MeasuringTerms
 from phpdyno.model.runs.readings import PoolMemory, PoolStatus, QueueLevels
 from phpdyno.model.workload import Workload
 
@@ -44,36 +44,44 @@ def points_of(loads: Iterable[int], open_share: float = 0.0, *, kept: bool = Fal
     return (*closed, Point(max([least, *(point.concurrency for point in closed)]), open_share))
 
 
-class SweepPlan(Struct, frozen=True):
+POINTS = points_of((1, 3, 5, 10, 20, 30, 40, 50, 100), 0.7)
+"""The loads of a sweep of which nobody said any."""
+
+
+class SweepTerms(MeasuringTerms, frozen=True, kw_only=True):
+    """What a request to measure says and the plan of the sweep takes over as it is: declared once
+    for both.
+
+    Every round visits each of `points`. A closed visit lasts `visit_s` or 20 requests for each in
+    flight, whichever is longer; `arrivals` says how those of an open loop follow each other. Where
+    the fewest rounds with an interval need more than the budget, it grows up to `most_budget_s`
+    (0: it does not).
+    `cross_check`: other people's generators take turns with ours afterwards, beside the budget.
+    `keep_conn`: with FastCGI, a visit's connections are kept (FCGI_KEEP_CONN).
+    """
+
+    points: tuple[Point, ...] = POINTS
+    visit_s: float = 1.0
+    arrivals: Arrivals = "poisson"
+    cross_check: bool = False
+    keep_conn: bool = False
+    most_budget_s: float = 0.0
+
+
+class SweepPlan(SweepTerms, frozen=True):
     """Everything that was decided before a sweep.
 
     A round starts one fresh instance of every arm and visits every point of each once, in an order
     drawn from `seed`; rounds are what intervals are over. `confidence` holds for each figure by
-    itself. `budget_s` bounds the whole, starts and warm-up included; where the fewest rounds with
-    an interval need more, it grows up to `most_budget_s` (0: it does not). A closed visit lasts
-    `visit_s` or 20 requests for each in flight, whichever is longer. `cross_check`: other people's
-    generators take turns with ours afterwards, beside the budget. `arrivals`: how those of an open
-    loop follow each other. `keep_conn`: with FastCGI, a visit's connections are kept
-    (FCGI_KEEP_CONN).
+    itself.
     """
 
     app: str
     app_version: str
     workload: Workload
     arms: tuple[Arm, ...]
-    points: tuple[Point, ...]
-    budget_s: float = 300.0
-    seed: int = 1
-    confidence: float = 0.95
-    visit_s: float = 1.0
-    transport: Transport = "http"
-    arrivals: Arrivals = "poisson"
-    source: AppSource = AppSource()
     max_steal: float = MAX_STEAL_OF_A_VISIT
     max_lag: float = MAX_LAG
-    cross_check: bool = False
-    keep_conn: bool = False
-    most_budget_s: float = 0.0
 
 
 class VisitCpu(Struct, frozen=True):

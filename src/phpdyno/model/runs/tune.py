@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from phpdyno.model.plan import AppRequest, Metric, Transport
+from phpdyno.model.plan import MeasuringTerms, Metric
 from phpdyno.model.verdict import Relevance, VerdictKind
 from phpdyno.model.workload import Workload
 
@@ -29,7 +29,7 @@ def metric_of(goal: Goal) -> Metric:
     return "throughput" if goal in {"throughput", "p99"} else "cpu"
 
 
-class TuneRequest(AppRequest, frozen=True):
+class TuneRequest(MeasuringTerms, frozen=True):
     """What the user wants tuned: times in seconds, margins and confidence as fractions.
 
     `control` is a SPEC. `knobs` are what is looked at, full names or `NAME=VALUE`; none: all of the
@@ -43,10 +43,6 @@ class TuneRequest(AppRequest, frozen=True):
     knobs: tuple[str, ...] = ()
     margin: float = 0.01
     loaded_margin: float = 0.05
-    confidence: float = 0.95
-    budget_s: float = 900.0
-    seed: int = 1
-    transport: Transport = "http"
     loaded_concurrency: int = 4
     workload: Workload | None = None
     builds: tuple[str, ...] = ()

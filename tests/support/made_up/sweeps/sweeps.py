@@ -18,7 +18,7 @@ def arm(name: str = "control", settings: dict[str, str] | None = None) -> Arm:
 
 
 def plan_of(arms: Sequence[Arm] = (), points: Sequence[Point] = (Point(1), Point(5)), *, budget_s: float = 60.0) -> SweepPlan:
-    return SweepPlan("hello", "1", Workload((Target("/"),)), tuple(arms) or (arm(),), tuple(points), budget_s=budget_s)
+    return SweepPlan("hello", "1", Workload((Target("/"),)), tuple(arms) or (arm(),), points=tuple(points), budget_s=budget_s)
 
 
 def times_of(values_ns: Sequence[int], target: int = 0) -> TargetTimes:

@@ -121,7 +121,7 @@ def record(found: Found = FOUND, **changes: object) -> TuneRecord:
         "phpdyno": "0.0.made-up",
         "started": "2026-01-02T03:04:05+0000",
         "argv": ("tune", "hello"),
-        "asked": TuneRequest(AppSource("hello"), budget_s=300.0),
+        "asked": TuneRequest(source=AppSource("hello"), budget_s=300.0),
         "app": "hello",
         "app_version": "1",
         "control": Arm("control", PhpBuild("/usr/sbin/php-fpm8.2", "8.2.29")),

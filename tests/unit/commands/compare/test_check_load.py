@@ -20,7 +20,7 @@ from phpdyno.session.arms import Arms
 from phpdyno.session.requirements import loaded_concurrency
 
 PHP = PhpBuild("/usr/sbin/php-fpm8.2", "8.2.0")
-QUESTION = CompareRequest(AppSource(reference="hello"), transport="fastcgi", concurrency=4, keep_conn=True)
+QUESTION = CompareRequest(source=AppSource(reference="hello"), transport="fastcgi", concurrency=4, keep_conn=True)
 
 
 def arm(name: str, workers: int) -> Arm:
@@ -71,7 +71,7 @@ def test_more_than_nginx_serves_at_once_are_refused_where_there_is_one(monkeypat
     with pytest.raises(UsageError, match="501 requests in flight are over 500, which our nginx serves at once; ask for fewer, or measure"):
         check_load(structs.replace(many, transport="http"), arms())
     with pytest.raises(UsageError, match="1000 requests in flight are over 500"):
-        subject_of(TuneRequest(AppSource(reference="hello"), loaded_concurrency=1000))
+        subject_of(TuneRequest(source=AppSource(reference="hello"), loaded_concurrency=1000))
     check_load(many, arms())
     apache = [structs.replace(each, settings={"web.server": APACHE}) for each in (arms().control, arms().treatments[0])]
     check_load(structs.replace(many, transport="http"), structs.replace(arms(), control=apache[0], treatments=(apache[1],)))

@@ -53,7 +53,7 @@ def climbed(monkeypatch: pytest.MonkeyPatch, *recipes: str, bolt: str = "", prog
 
     monkeypatch.setattr(workflow, "require_bolt", ask)
     monkeypatch.setattr(workflow, "open_build_session", FakeSite().open)
-    climb = LadderRequest(tuple(map(parse_recipe, recipes)), CompareRequest(AppSource("wordpress")))
+    climb = LadderRequest(tuple(map(parse_recipe, recipes)), CompareRequest(source=AppSource("wordpress")))
     return workflow.build_steps(climb, logs=Path("/logs"), progress=progress or FakeProgress())
 
 

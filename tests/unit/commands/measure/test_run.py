@@ -11,7 +11,6 @@ from msgspec import structs
 from phpdyno.commands.measure import run as module
 from phpdyno.commands.measure.run import (
     DEBIAN_POOL,
-    POINTS,
     MeasureRequest,
     check_question,
     make_sweep_plan,
@@ -28,13 +27,13 @@ from phpdyno.journal.writer import JournalWriter
 from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm, PhpBuild
 from phpdyno.model.plan import AppSource
-from phpdyno.model.runs.sweep import Point
+from phpdyno.model.runs.sweep import POINTS, Point
 from phpdyno.model.workload import Target, Workload
 from phpdyno.server_files.nginx import MOST_THROUGH_NGINX
 from tests.support.made_up.journals import preflight
 from tests.support.made_up.sweeps.sweeps import plan_of, visit
 
-ASKED = MeasureRequest(AppSource(reference="hello"))
+ASKED = MeasureRequest(source=AppSource(reference="hello"))
 
 
 class FakeReader:

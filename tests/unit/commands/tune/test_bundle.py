@@ -41,7 +41,7 @@ def test_nothing_is_evidence_for_what_was_not_adopted() -> None:
 
 def test_what_it_was_judged_by_is_the_goal(tmp_path: Path) -> None:
     memory = structs.replace(FOUND, parts=(), confirmations=(confirmed(goal="memory"),))
-    told = record(memory, asked=TuneRequest(AppSource("hello"), goal="memory"))
+    told = record(memory, asked=TuneRequest(source=AppSource("hello"), goal="memory"))
     manifest = make_tune_bundle(tmp_path / "bundle", "run", told, memory, control={"pool.pm.max_children": "1"})
     assert [each.metric for each in manifest.effects] == ["memory"]
     assert manifest.together is not None

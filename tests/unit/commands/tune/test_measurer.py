@@ -32,7 +32,9 @@ def measurer(goal: Goal = "throughput", memory_kib: int = 16 * GIB, workers: int
     reader: Any = FakeReader()
     anything: Any = None
     app = TunedApp("hello", "1", Workload((Target("/"),)))
-    return TuneMeasurer(TuneRequest(AppSource("hello"), goal=goal), app, Maker(reader, bases), anything, anything, memory_kib=memory_kib)
+    return TuneMeasurer(
+        TuneRequest(source=AppSource("hello"), goal=goal), app, Maker(reader, bases), anything, anything, memory_kib=memory_kib
+    )
 
 
 def test_kept_connections_and_few_workers_cannot_be_together() -> None:

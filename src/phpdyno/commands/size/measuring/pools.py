@@ -118,7 +118,7 @@ class Pools:
         self._seed = seed
         self.budget_s = budget_s
         self._answer_check = AnswerCheck(workload)
-        carried = SweepPlan(bench.app.name, bench.app.version, workload, (), (), transport=transport, seed=seed)
+        carried = SweepPlan(bench.app.name, bench.app.version, workload, (), points=(), transport=transport, seed=seed)
         self._visitor = Visitor(carried, bench.cores, shared, driver=self._driver_of, network_apart=counts_interrupts_apart())
 
     # ---- answers ------------------------------------------------------------------------------

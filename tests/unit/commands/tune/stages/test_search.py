@@ -57,7 +57,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tried(goal: Goal, *knobs: str) -> tuple[SearchState, dict[str, str]]:
     """What there is to try of these, and why some take no part."""
-    asked = TuneRequest(AppSource("hello"), goal=goal, knobs=knobs)
+    asked = TuneRequest(source=AppSource("hello"), goal=goal, knobs=knobs)
     measurer: Any = SimpleNamespace(asked=asked, metric=asked.metric, settings=lambda _: {"pool.pm.max_children": "4"})
     measurer.clash = lambda _: nothing_clashes
     known: Any = SimpleNamespace()
