@@ -51,14 +51,15 @@ def cells(each: Listed) -> tuple[str, ...]:
     """Name, PHP, what it stands in for, what trained it, its checks, and the time that it took."""
     made = each.build
     good = f"{sum(check.ok for check in made.checks)} of {len(made.checks)}"
-    return made.name, made.php_version, stands_in_for(made), taught_words(made) or "–", good, duration(made.seconds)
+    of = f"{Path(made.like).name or '–'}{' *' if made.measuring_only else ''}"
+    return made.name, made.php_version, of, taught_words(made) or "–", good, duration(made.seconds)
 
 
 def listing(found: Sequence[Listed]) -> Table:
     """A row for each build."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("build", "PHP", "of", "trained on", "checks", "took"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "build")
     for each in found:
         table.add_row(*map(inert, cells(each)))
     return table
@@ -66,6 +67,8 @@ def listing(found: Sequence[Listed]) -> Table:
 
 def lines_below(found: Sequence[Listed]) -> Iterator[str]:
     """What stands below the rows: what is missing or wrong in each, and how it is used."""
+    if any(each.build.measuring_only for each in found):
+        yield "* for measuring only: it is no drop-in of the PHP that is installed now"
     for each in found:
         yield from missing_words(each.build.name, each.build.skipped)
         yield from (f"{each.build.name}: {check.name}: {check.seen}" for check in wrong_in(each.build))
