@@ -51,7 +51,7 @@ def cells(each: Listed) -> tuple[str, ...]:
     """Name, PHP, what it stands in for, what trained it, its checks, and the time that it took."""
     made = each.build
     good = f"{sum(check.ok for check in made.checks)} of {len(made.checks)}"
-    of = f"{Path(made.like).name or '–'}{' *' if made.measuring_only else ''}"
+    of = f"{Path(made.like).name or '–'}{'*' if made.measuring_only else ''}"
     return made.name, made.php_version, of, taught_words(made) or "–", good, duration(made.seconds)
 
 
