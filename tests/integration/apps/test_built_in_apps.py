@@ -23,7 +23,7 @@ from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.real.apps import ask, check_read_only, fetch, need_packages, on_the_bench, served, written
 from tests.support.real.command import FEWEST, phpdyno, records_of, row
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.alone]
 
 APPS = {"symfony-hello": symfony_hello, "mediawiki": mediawiki, "wordpress": wordpress}
 NAMES = [pytest.param(name, marks=pytest.mark.long if name == "mediawiki" else ()) for name in APPS]
