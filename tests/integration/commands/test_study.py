@@ -181,7 +181,8 @@ def test_without_strace_the_rest_is_measured_and_the_page_says_so(file: Path, tm
     answer = phpdyno("study", file, "--runs", tmp_path / "runs", "--only", "syscalls")
     assert answer.returncode == 0, answer.stderr
     assert wait_for_no_traces() == []
-    assert "site-syscalls is not possible on this host: strace is not installed; install it with: sudo apt-get install" in " ".join(answer.stdout.split())
+    told = " ".join(answer.stdout.split())
+    assert "site-syscalls is not possible on this host: strace is not installed; install it with: sudo apt-get install" in told
     assert "`site-syscalls`: not possible on this host: strace is not installed" in (the_run(tmp_path / "runs") / "study.md").read_text()
 
 

@@ -19,10 +19,13 @@ from phpdyno.report.document import text
 from tests.support.made_up.journals import JIT, finished, opening, plan
 
 
-@pytest.mark.parametrize("name", sorted(pages()))
+PAGES = pages()
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
 def test_the_reference_is_current(name: str) -> None:
     written = (FOLDER / name).read_text(encoding="utf-8")
-    assert written == pages()[name], "write it again with: python -m tools.reference"
+    assert written == PAGES[name], "write it again with: python -m tools.reference"
 
 
 ASKED_FOR = {"explained"}
