@@ -18,7 +18,6 @@ from phpdyno.model.inside.explained import Explained
 from phpdyno.report.document import text
 from tests.support.made_up.journals import JIT, finished, opening, plan
 
-
 PAGES = pages()
 
 

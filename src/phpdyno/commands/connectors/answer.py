@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.found import LabFound, OperationFound, RowFound, is_ceiling
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import ending_of, next_of, subject_words, table_of, with_room_for
@@ -12,7 +11,7 @@ from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, TableLine
 from phpdyno.report.words import NOTHING, count
 
 SCOPE = "Scope: this host, this server, these clients, these minutes."
-ROWS, OPERATIONS = ("CLIENT", "OPERATIONS/S", "SPEED", "OF THE CEILING"), ("OPERATION", "FASTEST", "OPERATIONS/S", "SPEED")
+ROWS, OPERATIONS = ("CLIENT", "OPERATIONS/S", "SPEED", "OF CEILING"), ("OPERATION", "FASTEST", "OPERATIONS/S", "SPEED")
 
 
 class LabRun(Struct, frozen=True):
@@ -65,15 +64,24 @@ def _result(best: dict[str, RowFound]) -> str:
     names: Sequence[str] = list(dict.fromkeys(row.row for row in best.values()))
     if len(names) == 1:
         row = next(iter(best.values()))
-        speed = f", {view.speed(row)} the control's speed" if len(best) == 1 and row.ratio is not None else ""
+        speed = f": {_times(row)} the speed of the control" if len(best) == 1 and row.ratio is not None else ""
         return f"{names[0]} is the fastest{'' if len(best) == 1 else f' in all {len(best)} operations'}{speed}"
     return f"{count(len(names), 'client')} are the fastest, each in other operations"
 
 
 def _row(row: RowFound, control: str) -> TableLine:
-    return TableLine((row.row, *_speed(row, control), view.share(row)))
+    share = NOTHING if row.of_ceiling is None else f"{row.of_ceiling:.0%}"
+    return TableLine((row.row, *_speed(row, control), share))
 
 
 def _speed(row: RowFound, control: str) -> tuple[str, str]:
     per_s = NOTHING if row.operations_per_s is None else f"{row.operations_per_s:,.0f}"
-    return per_s, "control" if row.row == control else view.speed(row)
+    return per_s, "control" if row.row == control else _times(row)
+
+
+def _times(row: RowFound) -> str:
+    """`53.5× (52.0 to 55.0)`, or that there is no interval."""
+    if row.ratio is None:
+        return NOTHING
+    ends = "no interval yet" if row.low is None or row.high is None else f"{row.low:.2f} to {row.high:.2f}"
+    return f"{row.ratio:.2f}× ({ends})"

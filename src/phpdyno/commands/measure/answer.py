@@ -54,7 +54,7 @@ def _points(view: SweepView, arm: ArmRow, room: int) -> AnswerTable:
     lines = [
         TableLine(
             (
-                f"{row.concurrency}{' *' if row.concurrency == arm.best else ''}",
+                str(row.concurrency),
                 _spanned(row.per_s),
                 *(value_words(percentile_of(row.percentiles, each)) for each in (50, 99)),
                 "–" if row.cpu is None else value_words(row.cpu.php),

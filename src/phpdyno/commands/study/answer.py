@@ -1,6 +1,6 @@
 """The answer of a study: what is claimed, what was found here, what is left to measure. Pure."""
 
-from phpdyno.commands.study.view.claims import EffectClaim, claims_of, in_one_sentence
+from phpdyno.commands.study.view.claims import HEADS, EffectClaim, claims_of, in_one_sentence, metric_of
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import SCOPE, table_of, with_room_for
@@ -33,7 +33,11 @@ def study_answer(view: StudyView, run: str, page: str) -> CommandAnswer:
         return answer
     theirs = any(each.claimed != NOTHING for each in claims)
     lines = [_line(each, here, theirs=theirs) for each in claims for here in each.here]
-    heads = ("QUESTION", *(("CLAIMED",) if theirs else ()), "HERE")
+    heads = (
+        "QUESTION",
+        *(("CLAIMED",) if theirs else ()),
+        f"HERE: {HEADS[metric_of(view.contrasts)].upper()}" if view.contrasts else "HERE",
+    )
     answer = answer.with_table(table_of(heads, lines, MOST_LINES - answer.lines - 1, "row", where=ELSEWHERE))
     return with_room_for(answer, (*failed[1:], *never))
 

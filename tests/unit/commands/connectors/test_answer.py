@@ -25,11 +25,11 @@ def part(name: str, *rows: RowFound) -> OperationFound:
 def test_of_one_operation_the_clients_are_told_the_fastest_first_and_the_ceiling_last() -> None:
     answer = connectors_answer(found(part("select", SYNC, FIBERS, MOST)), ENDED, RUN)
     assert answer.subject == "select · 2 min 30 s"
-    assert answer.result == "own fibers@128 unix is the fastest, 20.00× (19.00 to 21.00) the control's speed"
+    assert answer.result == "own fibers@128 unix is the fastest: 20.00× (19.00 to 21.00) the speed of the control"
     assert answer.beside == ("Speeds are over own sync unix, with intervals of 95% for all of them together.",)
     assert answer.table is not None
     assert [row.cells for row in answer.table.rows] == [
-        ("own fibers@128 unix", "200,000", "20.00× (19.00 to 21.00)", "40.0%"),
+        ("own fibers@128 unix", "200,000", "20.00× (19.00 to 21.00)", "40%"),
         ("own sync unix", "10,000", "control", "–"),
         ("ceiling window@512 unix", "500,000", "50.00× (no interval yet)", "–"),
     ]

@@ -17,7 +17,7 @@ def test_claims_are_a_table_and_what_failed_or_cannot_be_is_told(tmp_path: Path)
     answer = study_answer(view, RUN, PAGE)
     assert (answer.standing, answer.result) == ("open", "the one effect that the reference gives is smaller here; 1 part left to measure")
     assert answer.table is not None
-    assert answer.table.heads == ("QUESTION", "CLAIMED", "HERE")
+    assert answer.table.heads == ("QUESTION", "CLAIMED", "HERE: REQUESTS PER SECOND")
     assert [row.cells[:2] for row in answer.table.rows] == [("opcache on against off", "10.5×"), ("unix against TCP (opcache off)", "–")]
     assert answer.doubts == ("blog-cpu failed: the reason",)
     assert answer.notes[-1] == "blog-syscalls is not possible on this host: the reason"

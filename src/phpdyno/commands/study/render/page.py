@@ -72,7 +72,10 @@ def claimed_and_found(claims: Sequence[EffectClaim], metric: Metric, said: str, 
         return []
     columns = (
         ("question", [each.question for each in claims]),
-        ("claimed", ["" if each.claimed == NOTHING else each.claimed for each in claims]),
+        (
+            "claimed" if swept or metric == "throughput" else f"claimed, {HEADS['throughput']}",
+            ["" if each.claimed == NOTHING else each.claimed for each in claims],
+        ),
         ("here" if swept else f"here, {HEADS[metric]}", ["; ".join(each.here) for each in claims]),
         (f"here, {HEADS['cpu']}", ["; ".join(each.cpu) for each in claims]),
         ("why it differs", [" ".join(each.why) for each in claims]),

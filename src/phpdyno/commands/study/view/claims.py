@@ -94,7 +94,8 @@ def _ours(found: ContrastFigures) -> str:
     if found.ours is None:
         return NOTHING
     if found.ours.ratio >= LEAST_FACTOR:
-        return ratio(found.ours)
+        value, _, ends = ratio(found.ours).partition(" ")
+        return f"{value}{' less' if found.metric == 'cpu' else ''} {ends}"
     return signed(change_of(found.ours.ratio, found.ours.low, found.ours.high, less_is_better=found.metric == "cpu"))
 
 
