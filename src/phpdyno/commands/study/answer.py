@@ -33,11 +33,10 @@ def study_answer(view: StudyView, run: str, page: str) -> CommandAnswer:
         return answer
     theirs = any(each.claimed != NOTHING for each in claims)
     lines = [_line(each, here, theirs=theirs) for each in claims for here in each.here]
-    heads = (
-        "QUESTION",
-        *(("CLAIMED",) if theirs else ()),
-        f"HERE: {HEADS[metric_of(view.contrasts)].upper()}" if view.contrasts else "HERE",
-    )
+    metric = metric_of(view.contrasts)
+    claimed = "CLAIMED" if view.sweeps or metric == "throughput" else "CLAIMED: REQ/S"
+    here = f"HERE: {HEADS[metric].upper()}" if view.contrasts else "HERE"
+    heads = ("QUESTION", *((claimed,) if theirs else ()), here)
     answer = answer.with_table(table_of(heads, lines, MOST_LINES - answer.lines - 1, "row", where=ELSEWHERE))
     return with_room_for(answer, (*failed[1:], *never))
 
