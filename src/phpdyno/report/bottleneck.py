@@ -52,7 +52,8 @@ def _all_full(found: Bottleneck) -> str:
 
 
 def _php(found: Bottleneck) -> str:
-    return f"{_php_busy(found)}, {percent_busy(found.shares.php)} with php-fpm: PHP's CPU is the limit"
+    own, all_of_it = percent_busy(found.shares.php), percent_busy(found.shares.php_cores)
+    return f"{_php_busy(found)}, {'nearly all of it' if own == all_of_it else own} with php-fpm: PHP's CPU is the limit"
 
 
 def _stranger_beside_php(found: Bottleneck) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from phpdyno.commands.build.listed import Listed, cells, stands_in_for, started, wrong_in
+from phpdyno.commands.build.listed import Listed, cells, started, wrong_in
 from phpdyno.commands.build.words import missing_words, taught_words
 from phpdyno.php_build.package.texts import unhardened
 from phpdyno.report.answer.parts import table_of
@@ -25,17 +25,18 @@ def _one(each: Listed, app: str) -> CommandAnswer:
     wrong = wrong_in(made)
     passed = f"{len(made.checks) - len(wrong)} of {count(len(made.checks), 'check')} passed"
     trained = taught_words(made)
-    told = (f"trained on {trained}" if trained else "not trained", f"stands in for {stands_in_for(made)}")
-    deploying = (f"Before you deploy it: {unhardened(made)}",) if each.package else ()
+    told = (f"trained on {trained}" if trained else "without a profile", f"instead of {Path(made.like).name}")
+    only = (f"For measuring only: {made.origin.notice or 'it is no drop-in of the installed PHP'}.",) if made.measuring_only else ()
     tried = (("Try", f"phpdyno compare {app} --treatment build={made.name}"),) if app else ()
+    start = () if made.measuring_only else (("Start it", started(Path(each.directory), made)),)
     return CommandAnswer(
         subject=f"build {made.name} · PHP {made.php_version} · {duration(made.seconds)}",
         result=f"made, and {passed}" if wrong else f"made; all its checks passed ({len(made.checks)})",
         standing="bad" if wrong else "good",
         beside=(" · ".join(told),),
-        doubts=(*(f"{check.name}: {check.seen}" for check in wrong), *missing_words(made.name, made.skipped)),
-        notes=("Whether it is faster is not known yet: compare it.", *deploying),
-        next=(*tried, ("Start it", started(Path(each.directory), made)), *((("Package", each.package),) if each.package else ())),
+        doubts=(*(f"{check.name}: {check.seen}" for check in wrong), *missing_words(made.name, made.skipped), *only),
+        notes=("Whether it is faster is not known yet: compare it.", unhardened(made)),
+        next=(*tried, *start, *((("Package", each.package),) if each.package else ())),
     )
 
 

@@ -42,11 +42,6 @@ def started(place: Path, build: Build) -> str:
     return f"{'PHP_INI_SCAN_DIR= ' if scan_dir == '' else ''}{shlex.join(words)}"
 
 
-def stands_in_for(build: Build) -> str:
-    """`php-fpm8.2`; that of a pair lies in the cache, where nobody looks for it."""
-    return f"{Path(build.like).name or '–'}{', for measuring only' if build.measuring_only else ''}"
-
-
 def cells(each: Listed) -> tuple[str, ...]:
     """Name, PHP, what it stands in for, what trained it, its checks, and the time that it took."""
     made = each.build

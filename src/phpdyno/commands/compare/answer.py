@@ -9,9 +9,9 @@ from phpdyno.commands.compare.view.words import aa_of, change, label, less_more,
 from phpdyno.commands.explain.words import answer as inside_words
 from phpdyno.journal.records import IN_A_PAGE, REMARK
 from phpdyno.model.notices import WARNING, first_of
-from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, noise_of, subject_of, table_of
+from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, noise_of, subject_of, table_of, with_room_for
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, AnswerTable, CommandAnswer, Standing, TableLine
-from phpdyno.report.words import count, metric_words, milliseconds, percent, rate
+from phpdyno.report.words import count, duration, metric_words, milliseconds, percent, rate
 from phpdyno.stats.change import Percent, change_of, said, signed
 
 
@@ -32,11 +32,12 @@ def compare_answer(view: RunView, run: str) -> CommandAnswer:
         doubts=(*doubts_of(told, view.reached), *noise_of(noise, decided=True)),
         next=next_of(view.command, view.outcome, run),
     )
-    if len(rows) < 2:
-        return answer
-    # Notes make room for rows, but for the last two.
-    bare = structs.replace(answer, notes=answer.notes[-2:])
-    return answer.with_table(_table(rows, MOST_LINES - bare.lines - 1))
+    if len(rows) > 1:
+        # Notes make room for rows, but for the last two.
+        bare = structs.replace(answer, notes=answer.notes[-2:])
+        answer = answer.with_table(_table(rows, MOST_LINES - bare.lines - 1))
+    open_ = view.outcome == "finished" and any(row.kind == "inconclusive" for row in rows)
+    return with_room_for(answer, [f"Not decided: a longer --budget may tell (this one was {duration(view.budget_s)})."] if open_ else [])
 
 
 def words_of(row: Row) -> str:
@@ -74,8 +75,12 @@ def _result(view: RunView, rows: Sequence[Row]) -> tuple[str, Standing]:
     undecided = [row for row in rows if row.kind == "inconclusive"]
     if len(undecided) == len(rows):
         return f"none of {count(len(rows), 'treatment')} is decided", "open"
-    told = [f"{len(better)} of {count(len(rows), 'treatment')} {_is(better)} better by {percent(rows[0].margin)} or more"]
-    told += [f"{len(worse)} {_is(worse)} worse"] if worse else []
+    whole = f"of {count(len(rows), 'treatment')}"
+    if better or not worse:
+        told = [f"{len(better)} {whole} {_is(better)} better by {percent(rows[0].margin)} or more"]
+        told += [f"{len(worse)} {_is(worse)} worse"] if worse else []
+    else:
+        told = [f"{len(worse)} {whole} {_is(worse)} worse, none is shown to be better by {percent(rows[0].margin)} or more"]
     told += [f"{len(undecided)} not decided"] if undecided else []
     told += [f"{len(broken)} without a result"] if broken else []
     return ", ".join(told), "good" if better else "bad" if worse else "invalid" if broken else "none"

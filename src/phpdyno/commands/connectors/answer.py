@@ -7,11 +7,11 @@ from msgspec import Struct
 from phpdyno.commands.connectors.found import LabFound, OperationFound, RowFound, is_ceiling
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import ending_of, next_of, subject_words, table_of, with_room_for
-from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
 from phpdyno.report.words import NOTHING, count
 
 SCOPE = "Scope: this host, this server, these clients, these minutes."
-ROWS, OPERATIONS = ("CLIENT", "OPERATIONS/S", "SPEED", "OF CEILING"), ("OPERATION", "FASTEST", "OPERATIONS/S", "SPEED")
+ROWS, OPERATIONS = ("CLIENT", "OPERATIONS/S", "SPEED", "OF THE LIMIT"), ("OPERATION", "FASTEST", "OPERATIONS/S", "SPEED")
 
 
 class LabRun(Struct, frozen=True):
@@ -31,12 +31,10 @@ def connectors_answer(found: LabFound, ran: LabRun, run: str, page: str = "") ->
     failed = sum(row.failed for part in found.parts for row in part.rows)
     broken = [f"{part.operation}: {row.row} has no figure: {row.problem}" for part in found.parts for row in part.rows if row.problem]
     answer = CommandAnswer(
-        subject=subject_words(
-            ", ".join(part.operation for part in found.parts) or "nothing yet", "", "", ran.elapsed_s, outcome=ran.outcome
-        ),
+        subject=subject_words(f"Tarantool: {', '.join(best) or 'nothing yet'}", "", "", ran.elapsed_s, outcome=ran.outcome),
         result=_result(best) if best else ending_of(ran.outcome, ran.detail),
         standing="none" if best else "open",
-        beside=(f"Speeds are over {control}, with intervals of {found.confidence:.0%} for all of them together.",) if control else (),
+        beside=_beside(found, control),
         notices=first_of(ran.warnings),
         doubts=(*((f"{failed:,} operations had no right answer",) if failed else ()), *broken[:1]),
         notes=(SCOPE,),
@@ -46,7 +44,11 @@ def connectors_answer(found: LabFound, ran: LabRun, run: str, page: str = "") ->
     if len(found.parts) == 1:
         rows = [row for row in found.parts[0].rows if not row.problem]
         ordered = sorted(rows, key=lambda row: (is_ceiling(row), -(row.operations_per_s or 0.0)))
-        answer = answer.with_table(table_of(ROWS, [_row(row, control) for row in ordered], room, "row"))
+        # The control is what all are held against: it is there, however slow it is.
+        shown = [*[row for row in ordered if row.row != control][: max(1, room - 2)], *[row for row in rows if row.row == control]]
+        left = len(rows) - len(shown)
+        rest = f"{count(left, 'more row')} in the report" if left else ""
+        answer = answer.with_table(AnswerTable(ROWS, tuple(_row(row, control) for row in shown), rest))
     elif best:
         lines = [TableLine((operation, row.row, *_speed(row, control))) for operation, row in best.items()]
         answer = answer.with_table(table_of(OPERATIONS, lines, room, "operation"))
@@ -60,13 +62,28 @@ def fastest(part: OperationFound) -> RowFound | None:
     return max(rows, key=lambda row: row.operations_per_s or 0.0) if rows else None
 
 
+def _beside(found: LabFound, control: str) -> tuple[str, ...]:
+    """What speeds are held against, and how sure they are."""
+    if not control:
+        return ()
+    sure = any(row.low is not None for part in found.parts for row in part.rows)
+    level = f"Intervals hold together with {found.confidence:.0%}." if sure else "No interval yet: a longer --budget gives them."
+    said = f"Speed: operations/s over those of {control}, the control. Limit: what the server can do. own: phpdyno's client."
+    return (said, level)
+
+
 def _result(best: dict[str, RowFound]) -> str:
     names: Sequence[str] = list(dict.fromkeys(row.row for row in best.values()))
-    if len(names) == 1:
-        row = next(iter(best.values()))
-        speed = f": {_times(row)} the speed of the control" if len(best) == 1 and row.ratio is not None else ""
-        return f"{names[0]} is the fastest{'' if len(best) == 1 else f' in all {len(best)} operations'}{speed}"
-    return f"{count(len(names), 'client')} are the fastest, each in other operations"
+    if len(names) > 1:
+        return f"{count(len(names), 'client')} are the fastest, each in other operations"
+    row = next(iter(best.values()))
+    if len(best) > 1:
+        return f"{names[0]} is the fastest in all {len(best)} operations"
+    if row.ratio is None:
+        return f"{names[0]} is the fastest"
+    if row.low is None or row.high is None:
+        return f"highest so far: {names[0]}, about {row.ratio:.2g} times the control's operations/s"
+    return f"{names[0]} is the fastest: {_times(row)} the control's operations/s"
 
 
 def _row(row: RowFound, control: str) -> TableLine:
@@ -83,5 +100,6 @@ def _times(row: RowFound) -> str:
     """`53.5× (52.0 to 55.0)`, or that there is no interval."""
     if row.ratio is None:
         return NOTHING
-    ends = "no interval yet" if row.low is None or row.high is None else f"{row.low:.2f} to {row.high:.2f}"
-    return f"{row.ratio:.2f}× ({ends})"
+    if row.low is None or row.high is None:
+        return f"{row.ratio:.2g}× (no interval)"
+    return f"{row.ratio:.2f}× ({row.low:.2f} to {row.high:.2f})"

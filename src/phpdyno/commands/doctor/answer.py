@@ -9,6 +9,8 @@ from phpdyno.report.answer.shape import CommandAnswer
 
 MOST_FIXES = 4
 MACHINE = "machine"
+TYPED = ("sudo ", "ulimit ", "ps ", "systemctl ")
+"""What a fix begins with that a shell takes."""
 
 
 def doctor_answer(found: CheckUp) -> CommandAnswer:
@@ -17,7 +19,7 @@ def doctor_answer(found: CheckUp) -> CommandAnswer:
     limits = [check for check in found.checks if check.state == "limits"]
     missing = [check for check in found.checks if check.state == "missing" and not check.essential]
     machine = next((check.found for check in found.checks if check.name == MACHINE), "")
-    fixes = [(f"Fix {check.name}", check.fix) for check in (*absent, *missing, *limits) if check.fix]
+    fixes = [(f"Fix {check.name}", check.fix) for check in (*absent, *missing, *limits) if check.fix.startswith(TYPED)]
     answer = CommandAnswer(
         subject=f"this host{f' · {machine}' if machine else ''}",
         result=_result(found, absent, limits, missing),
@@ -26,7 +28,7 @@ def doctor_answer(found: CheckUp) -> CommandAnswer:
         doubts=tuple(f"{check.name}: {check.found}" for check in absent),
         next=(*fixes[:MOST_FIXES], ("All", "phpdyno doctor --verbose")),
     )
-    return with_room_for(answer, [_note(check) for check in (*missing, *limits) if check.name != MACHINE])
+    return with_room_for(answer, [_note(check) for check in (*missing, *limits)])
 
 
 def _result(found: CheckUp, absent: list[Check], limits: list[Check], missing: list[Check]) -> str:
@@ -38,12 +40,14 @@ def _result(found: CheckUp, absent: list[Check], limits: list[Check], missing: l
     said = f"comparisons can be measured here{how}"
     told = [
         f"{what}: {', '.join(check.name for check in checks)}"
-        for what, checks in (("limited by", limits), ("not installed", missing))
+        for what, checks in (("within limits", limits), ("not installed", missing))
         if checks
     ]
     return "; ".join([said, *told])
 
 
 def _note(check: Check) -> str:
-    means = f": {check.means}" if check.means else ""
-    return f"{check.name}: {check.found}{means}"
+    """What was found, what that means, and what would help where that is nothing to type."""
+    helps = check.fix if check.fix and not check.fix.startswith(TYPED) else ""
+    told = [each[:1].upper() + each[1:] for each in (check.means, helps) if each]
+    return ". ".join((f"{check.name}: {check.found}", *told)) + "."

@@ -144,7 +144,8 @@ def in_short(found: HostEstimate) -> str:
     is none."""
     if not found.decidable:
         return found.sentence
-    return f"{found.app} on PHP {found.php}: a difference of {', one of '.join(map(_time, found.decidable))}."
+    ordered = sorted(found.decidable, key=lambda each: -each.effect)
+    return f"{found.app} on PHP {found.php}: a difference of {', one of '.join(map(_time, ordered))}."
 
 
 def _time(each: Decidable) -> str:

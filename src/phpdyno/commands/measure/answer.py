@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from phpdyno.commands.measure.view.shape import ArmRow, Estimate, PointRow, SweepView
 from phpdyno.commands.measure.view.words import percentile_of, value_words
 from phpdyno.model.notices import first_of
-from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, subject_of, table_of
+from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, subject_of, table_of, with_room_for
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
 from phpdyno.report.words import count, percent, rate
+
+TOO_FEW = "P99 –: fewer than 100 answers in a visit."
+CHEAPER = "What needs less of PHP's CPU for a request serves more: phpdyno tune looks for it."
 
 
 def measure_answer(view: SweepView, run: str) -> CommandAnswer:
@@ -20,13 +23,16 @@ def measure_answer(view: SweepView, run: str) -> CommandAnswer:
         result=ending_of(view.outcome, view.outcome_detail) if best is None else _result(best, level, several=len(view.arms) > 1),
         standing="open" if best is None else "none",
         beside=() if best is None else tuple(_beside(view, best)),
-        notes=(*messages_of(view.noticed), SCOPE),
+        notes=(*messages_of(view.noticed), *_missing(view, arms), SCOPE),
         doubts=doubts_of(view.noticed, view.reached),
         notices=first_of(view.warnings),
         next=next_of("measure", view.outcome, run),
     )
+    if best is None:
+        return answer
     room = MOST_LINES - answer.lines - 1
-    return answer if best is None else answer.with_table(_arms(arms, room) if len(arms) > 1 else _points(view, best, room))
+    answer = answer.with_table(_arms(arms, room) if len(arms) > 1 else _points(view, best, room))
+    return with_room_for(answer, _advice(view, best))
 
 
 def _result(best: ArmRow, level: str, *, several: bool) -> str:
@@ -38,11 +44,25 @@ def _result(best: ArmRow, level: str, *, several: bool) -> str:
 def _beside(view: SweepView, best: ArmRow) -> list[str]:
     point = next((row for row in _closed(view, best) if row.concurrency == best.best), None)
     told = []
+    if best.rising is False and any(row.concurrency > (best.best or 0) for row in _closed(view, best)):
+        told.append("More in flight brings no more.")
     if best.knee is not None and best.knee != best.best:
         told.append(f"From {best.knee} in flight on within 5 % of that." if not best.rising else "More in flight may bring more.")
     if point is not None and point.sentence:
         told.append(point.sentence)
     return told
+
+
+def _missing(view: SweepView, arms: Sequence[ArmRow]) -> tuple[str, ...]:
+    """Why a percentile has no figure, where one has none."""
+    shown = [] if len(arms) > 1 else [row for arm in arms for row in _closed(view, arm)]
+    return (TOO_FEW,) if any(percentile_of(row.percentiles, 99) is None for row in shown) else ()
+
+
+def _advice(view: SweepView, best: ArmRow) -> tuple[str, ...]:
+    """What is to be done about what limits it, where phpdyno knows."""
+    point = next((row for row in _closed(view, best) if row.concurrency == best.best), None)
+    return (CHEAPER,) if point is not None and point.bottleneck == "php" else ()
 
 
 def _closed(view: SweepView, arm: ArmRow) -> list[PointRow]:

@@ -1,13 +1,16 @@
 """The answer of a run of `size` on one screen: the pool, what it does, and how to have it. Pure."""
 
 from phpdyno.commands.size.found import ConfirmedRow, SizeFound
-from phpdyno.commands.size.words import mib, rate
-from phpdyno.model.notices import first_of
-from phpdyno.report.answer.parts import SCOPE, next_of, subject_of, table_of
+from phpdyno.commands.size.words import MISSED, mib, rate
+from phpdyno.model.notices import WARNING, first_of
+from phpdyno.report.answer.parts import SCOPE, next_of, subject_of, table_of, with_room_for
 from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
 from phpdyno.report.reached import missing_of
 from phpdyno.report.words import NOTHING, count
 from phpdyno.stats.change import change_of, signed
+
+LEAST_ROWS = 4
+"""Pools that are shown in any case."""
 
 
 def size_answer(found: SizeFound, run: str, bundle: str) -> CommandAnswer:
@@ -17,21 +20,24 @@ def size_answer(found: SizeFound, run: str, bundle: str) -> CommandAnswer:
     report = next_of("size", found.outcome, run)
     applied = (("Apply", f"sudo phpdyno bundle apply {bundle}"), ("Undo", "sudo phpdyno bundle rollback")) if bundle else ()
     head, _, rest = found.answer.partition("; ")
+    subject = subject_of(found.app, "", found.environment, found.elapsed_s, outcome=found.outcome)
+    missed = tuple(f"{WARNING}{each[:1].lower()}{each[1:]}" for each in found.sentences if each.startswith(MISSED))
     answer = CommandAnswer(
-        subject=subject_of(found.app, "", found.environment, found.elapsed_s, outcome=found.outcome),
+        subject=f"{subject} · {count(found.cores, 'core')} for PHP",
         result=head,
         standing=_standing(found),
         beside=(f"{rest[:1].upper()}{rest[1:]}",) if rest else (),
-        notes=(*found.sentences[:2], SCOPE),
-        doubts=missing_of(found.reached),
+        notes=(SCOPE,),
+        doubts=(*missed, *missing_of(found.reached)),
         notices=first_of(found.warnings),
         next=(*applied, *report) if found.outcome == "finished" else report,
     )
-    if not found.confirmed:
-        return answer
     rows = [_line(row, pool.workers) for row in found.confirmed if row.per_s is not None]
-    heads = (f"WORKERS ({count(found.cores, 'core')})", "REQUESTS/S", "AGAINST THE FIRST", "MEMORY")
-    return answer.with_table(table_of(heads, rows, MOST_LINES - answer.lines - 1, "pool")) if rows else answer
+    if rows:
+        heads = ("WORKERS", "REQUESTS/S", f"AGAINST {pool.workers}", "MEMORY")
+        room = max(min(len(rows), LEAST_ROWS), MOST_LINES - answer.lines - 1)
+        answer = answer.with_table(table_of(heads, rows, room, "pool"))
+    return with_room_for(answer, [each for each in found.sentences[:2] if not each.startswith(MISSED)])
 
 
 def _standing(found: SizeFound) -> Standing:

@@ -28,21 +28,28 @@ HELPERS_FULL = frozenset({"web", "generator", "helpers", "stranger_beside_helper
 """Limits of this measurement, none of the pool's."""
 
 
+MISSED = "The prediction of response times fails"
+"""What a sentence begins with that tells of a prediction that the measurement contradicts."""
+
+
 def told(found: SizeFound, run: SizeRun) -> SizeFound:
     """The same with its answer and its sentences."""
     concluded = run.last(SizeConcluded)
     kind = concluded.bottleneck.kind if concluded is not None and concluded.bottleneck is not None else ""
-    return replace(found, answer=answer_line(found, kind), sentences=tuple(_sentences(found, run, kind)))
+    own_rate = run.header.asked.objective.rate_per_s is None
+    return replace(found, answer=answer_line(found, kind, own_rate=own_rate), sentences=tuple(_sentences(found, run, kind)))
 
 
-def answer_line(found: SizeFound, kind: str = "") -> str:
+def answer_line(found: SizeFound, kind: str = "", *, own_rate: bool = False) -> str:
     """`8 workers: 97 to 100 % of the best throughput, p99 180 ms at 50/s, 310 MiB; cores × 2 (4
-    workers) would have cost 22 %`."""
+    workers) would have cost 22 %`. `own_rate`: nobody asked for the rate, it is a share of the
+    pool's own throughput."""
     pool = found.recommended
     times = pool.p99_ms or pool.predicted_p99_ms
     held = ""
     if times is not None:
-        held = f"p99 {ms(times.value)} at {rate(pool.rate_per_s)}/s" + ("" if pool.p99_ms is not None else " (predicted)")
+        of = f" ({part(pool.rate_per_s / pool.per_s.value)} of its own)" if own_rate and pool.per_s is not None else ""
+        held = f"p99 {ms(times.value)} at {rate(pool.rate_per_s)}/s{of}" + ("" if pool.p99_ms is not None else " (predicted)")
         held += " (asked for less)" if pool.meets is False else ""
     # What was asked comes first: throughput is not what such a pool was chosen for.
     parts = [held] if pool.reason in {"objective", "unsure"} and held else [share_words(pool), *([held] if held else [])]
@@ -78,7 +85,9 @@ def twice_words(found: SizeFound) -> str:
     cost = 1.0 - 1.0 / row.over.value
     named = f"cores × 2 ({row.workers})"
     if abs(cost) < MATTERS:
-        return f"{named} does about the same"
+        if row.over.low is None or row.over.high is None:
+            return f"{named} has {100 / row.over.value:.0f} % of that throughput"
+        return f"{named} has {100 / row.over.high:.0f} to {100 / row.over.low:.0f} % of that throughput"
     if row.over.low is None or row.over.high is None or row.over.low < 1.0 < row.over.high:
         return f"{named} was not told apart from that"
     return f"{named} would have cost {part(cost)} of the throughput" if cost > 0.0 else f"{named} does {part(-cost)} more"
@@ -202,6 +211,21 @@ def _own_sentences(found: SizeFound) -> Iterator[str]:
         yield f"Your {count(row.workers, 'worker')}: {row.words}{memory}."
 
 
+def _predicted_sentences(pool: RecommendedPool) -> Iterator[str]:
+    """The response time that was predicted, beside the one that was measured."""
+    if pool.predicted_p99_ms is None:
+        return
+    at, predicted = f"p99 at {rate(pool.rate_per_s)}/s", span(pool.predicted_p99_ms)
+    if pool.p99_ms is None:
+        why = "the load generator was late, or too few requests were answered"
+        yield f"{at} is predicted as {predicted}; it could not be measured ({why})."
+    elif pool.within is False:
+        yield f"{MISSED} for this app: {at} was predicted as {predicted}, and {span(pool.p99_ms)} was measured: only that counts."
+    else:
+        agree = "they agree" if pool.within else "too unsure to be compared"
+        yield f"{at} was predicted as {predicted} and measured as {span(pool.p99_ms)}: {agree}."
+
+
 def _objective_sentences(pool: RecommendedPool, asked: SizeRequest) -> Iterator[str]:
     objective = asked.objective
     if objective.rate_per_s is not None:
@@ -219,13 +243,7 @@ def _objective_sentences(pool: RecommendedPool, asked: SizeRequest) -> Iterator[
             yield f"{wanted} is predicted to hold up to about {rate(pool.holds_to_per_s)} requests/s."
         else:
             yield f"{wanted} is not predicted to hold at any rate that was looked at."
-    if pool.predicted_p99_ms is not None and pool.p99_ms is not None:
-        foretold, measured = span(pool.predicted_p99_ms), span(pool.p99_ms)
-        agree = {True: "they agree", False: "trust the measured one", None: "too unsure to be compared"}[pool.within]
-        yield f"p99 at {rate(pool.rate_per_s)}/s was predicted as {foretold} and measured as {measured}: {agree}."
-    elif pool.predicted_p99_ms is not None:
-        why = "the load generator was late, or too few requests were answered"
-        yield f"p99 at {rate(pool.rate_per_s)}/s is predicted as {span(pool.predicted_p99_ms)}; it could not be measured ({why})."
+    yield from _predicted_sentences(pool)
     if pool.waits is not None:
         yield f"At that rate {part(pool.waits)} of the requests find all workers busy (queue model)."
 

@@ -1,6 +1,6 @@
 """The answer of a study: what is claimed, what was found here, what is left to measure. Pure."""
 
-from phpdyno.commands.study.view.claims import HEADS, EffectClaim, claims_of, in_one_sentence, metric_of
+from phpdyno.commands.study.view.claims import EffectClaim, claims_of, in_one_sentence, in_times, metric_of
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import SCOPE, table_of, with_room_for
@@ -33,16 +33,16 @@ def study_answer(view: StudyView, run: str, page: str) -> CommandAnswer:
         return answer
     theirs = any(each.claimed != NOTHING for each in claims)
     lines = [_line(each, here, theirs=theirs) for each in claims for here in each.here]
-    metric = metric_of(view.contrasts)
+    metric, better = metric_of(view.contrasts), ", × BETTER" if in_times(view) else ""
     claimed = "CLAIMED" if view.sweeps or metric == "throughput" else "CLAIMED: REQ/S"
-    here = f"HERE: {HEADS[metric].upper()}" if view.contrasts else "HERE"
+    here = f"HERE: {'CPU' if metric == 'cpu' else 'REQ/S'}{better}" if view.contrasts else "HERE"
     heads = ("QUESTION", *((claimed,) if theirs else ()), here)
     answer = answer.with_table(table_of(heads, lines, MOST_LINES - answer.lines - 1, "row", where=ELSEWHERE))
     return with_room_for(answer, (*failed[1:], *never))
 
 
 def _result(said: str, left: int) -> str:
-    told = f"{count(left, 'part')} left to measure" if left else "all parts are measured"
+    told = f"{count(left, 'part')} not measured yet" if left else "all parts are measured"
     return f"{said}; {told}" if said else told
 
 

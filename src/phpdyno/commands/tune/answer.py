@@ -19,13 +19,13 @@ from phpdyno.stats.comparison.judge import margin_log
 from phpdyno.tuning.outcome import NO_TIME
 
 HEADS: Mapping[Goal, str] = {
-    "cpu": "CPU PER REQUEST",
-    "throughput": "REQUESTS PER SECOND",
-    "p99": "P99",
-    "memory": "MEMORY PER WORKER",
+    "cpu": "CPU, IN THE SEARCH",
+    "throughput": "REQUESTS/S, IN THE SEARCH",
+    "p99": "P99, IN THE SEARCH",
+    "memory": "MEMORY, IN THE SEARCH",
 }
 APPLYING = "Apply adds files and tests them; it restarts nothing, and prints the restart that brings them into effect."
-KEEP, WEAK, DROP = "keep", "keep, weak evidence", "drop"
+KEEP, WEAK, DROP = "keep", "keep, weak evidence", "leave out"
 
 
 def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
@@ -136,11 +136,12 @@ def _change(ratio: TunedRatio, goal: Goal) -> Percent:
 
 
 def _beside(proved: Confirmed | None) -> tuple[str, ...]:
-    """`CPU 21.2 → 19.6 ms · p50 25.8 → 24.2 ms · memory 4.3 → 4.2 MiB a worker`."""
+    """`On fresh servers: CPU 21.2 → 19.6 ms · p50 25.8 → 24.2 ms · memory 4.3 → 4.2 MiB a
+    worker`."""
     if proved is None or proved.before is None or proved.after is None:
         return ()
     one, other = proved.before, proved.after
-    parts = [f"CPU {milliseconds(one.cpu_ms)} → {milliseconds(other.cpu_ms)} ms"]
+    parts = [f"On fresh servers: CPU {milliseconds(one.cpu_ms)} → {milliseconds(other.cpu_ms)} ms"]
     if one.p50_ms is not None and other.p50_ms is not None:
         parts.append(f"p50 {milliseconds(one.p50_ms)} → {milliseconds(other.p50_ms)} ms")
     if one.worker_kib is not None and other.worker_kib is not None:
@@ -183,7 +184,7 @@ def _of_others(left: Sequence[ChangeEffect], goal: Goal) -> str:
     interval."""
     measured = [_change(each.ratio, goal) for each in left if each.ratio is not None]
     bound = within(measured) if len(measured) == len(left) else ""
-    return f"{count(len(left), 'other')}, {f'each within {bound}' if bound else 'not decided'}: {DROP}"
+    return f"{count(len(left), 'other')}, {f'intervals within {bound}' if bound else 'not decided'}: {DROP}"
 
 
 def _whole_of(found: Found) -> list[str]:
@@ -233,9 +234,9 @@ def _not_tested(found: Found) -> tuple[str, ...]:
     refused = [each for each in found.changes if each.refused]
     told = []
     if by_load:
-        told.append(f"Not tested: {len(by_load)} {_kinds(by_load)} (longer --budget).")
+        told.append(f"Untested: {len(by_load)} {_kinds(by_load)} (longer --budget).")
     if refused:
-        told.append(f"Not usable here: {len(refused)} (-v).")
+        told.append(f"Not usable: {len(refused)} (see report).")
     return (" ".join(told),) if told else ()
 
 

@@ -44,8 +44,8 @@ def noise_of(seen: Percent | None, *, decided: bool) -> tuple[str, ...]:
     nothing in the other case, and where it was not measured."""
     if seen is None or seen.decided != decided:
         return ()
-    fine = "it should be 0: trust no small effect of this run" if decided else "fine"
-    return (f"Noise check: the control against itself {signed(seen)}: {fine}",)
+    fine = "it should be 0: trust no small effect of this run" if decided else "holds 0, fine"
+    return (f"Noise check: control against itself {signed(seen)}: {fine}",)
 
 
 def ending_of(outcome: str, detail: str) -> str:

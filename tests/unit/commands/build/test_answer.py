@@ -16,7 +16,8 @@ def test_one_build_says_that_it_is_made_and_how_it_is_tried() -> None:
     answer = build_answer([Listed("/cache/b", MADE)], "shop/app.toml")
     assert answer.subject.startswith(f"build {MADE.name} · PHP {MADE.php_version} · ")
     assert (answer.result, answer.standing) == ("made; all its checks passed (2)", "good")
-    assert answer.notes == ("Whether it is faster is not known yet: compare it.",)
+    assert answer.notes[0] == "Whether it is faster is not known yet: compare it."
+    assert answer.notes[1].startswith("It is compiled without the distribution's -fstack-protector-strong")
     assert answer.next[0] == ("Try", f"phpdyno compare shop/app.toml --treatment build={MADE.name}")
     assert [label for label, _ in answer.next] == ["Try", "Start it"]
     assert answer.lines <= MOST_LINES
@@ -24,7 +25,7 @@ def test_one_build_says_that_it_is_made_and_how_it_is_tried() -> None:
 
 def test_a_package_is_told_with_what_it_is_without() -> None:
     answer = build_answer([Listed("/cache/b", MADE, "debs/made.deb")], "")
-    assert answer.notes[-1].startswith("Before you deploy it: It is compiled without")
+    assert answer.notes[-1].startswith("It is compiled without")
     assert answer.next[-1] == ("Package", "debs/made.deb")
     assert all(label != "Try" for label, _ in answer.next)
 
@@ -34,6 +35,13 @@ def test_what_failed_or_did_not_come_off_is_never_left_out() -> None:
     answer = build_answer([Listed("/cache/b", made)], "hello")
     assert (answer.result, answer.standing) == ("made, and 2 of 3 checks passed", "bad")
     assert answer.doubts == ("PHP's own tests: 1 failed", f"{MADE.name}: without bolt: BOLT is not installed")
+
+
+def test_one_for_measuring_only_says_why_and_is_not_started() -> None:
+    pair = structs.replace(MADE, measuring_only=True, origin=structs.replace(MADE.origin, notice="the source of 8.2.37 cannot be had"))
+    answer = build_answer([Listed("/cache/b", pair)], "hello")
+    assert answer.doubts == ("For measuring only: the source of 8.2.37 cannot be had.",)
+    assert [label for label, _ in answer.next] == ["Try"]
 
 
 def test_several_builds_are_a_table() -> None:

@@ -22,16 +22,17 @@ def part(name: str, *rows: RowFound) -> OperationFound:
     return OperationFound(name, rows, finished=True)
 
 
-def test_of_one_operation_the_clients_are_told_the_fastest_first_and_the_ceiling_last() -> None:
+def test_of_one_operation_the_clients_are_told_the_fastest_first_and_the_control_last() -> None:
     answer = connectors_answer(found(part("select", SYNC, FIBERS, MOST)), ENDED, RUN)
-    assert answer.subject == "select · 2 min 30 s"
-    assert answer.result == "own fibers@128 unix is the fastest: 20.00× (19.00 to 21.00) the speed of the control"
-    assert answer.beside == ("Speeds are over own sync unix, with intervals of 95% for all of them together.",)
+    assert answer.subject == "Tarantool: select · 2 min 30 s"
+    assert answer.result == "own fibers@128 unix is the fastest: 20.00× (19.00 to 21.00) the control's operations/s"
+    assert answer.beside[0].startswith("Speed: operations/s over those of own sync unix, the control.")
+    assert answer.beside[1] == "Intervals hold together with 95%."
     assert answer.table is not None
     assert [row.cells for row in answer.table.rows] == [
         ("own fibers@128 unix", "200,000", "20.00× (19.00 to 21.00)", "40%"),
+        ("ceiling window@512 unix", "500,000", "50× (no interval)", "–"),
         ("own sync unix", "10,000", "control", "–"),
-        ("ceiling window@512 unix", "500,000", "50.00× (no interval yet)", "–"),
     ]
     assert answer.next == (("Report", f"{RUN}/report.html"),)
     assert answer.lines <= MOST_LINES
@@ -69,3 +70,10 @@ def test_one_that_was_cut_short_goes_on_and_a_study_has_its_page() -> None:
 def test_the_ceiling_is_no_client() -> None:
     assert fastest(part("select", MOST)) is None
     assert fastest(part("select", SYNC, MOST)) == SYNC
+
+
+def test_without_an_interval_nothing_is_called_the_fastest() -> None:
+    unsure = structs.replace(FIBERS, low=None, high=None)
+    answer = connectors_answer(found(part("select", SYNC, unsure)), ENDED, RUN)
+    assert answer.result == "highest so far: own fibers@128 unix, about 20 times the control's operations/s"
+    assert answer.beside[1] == "No interval yet: a longer --budget gives them."

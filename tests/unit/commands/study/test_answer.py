@@ -15,9 +15,9 @@ def test_claims_are_a_table_and_what_failed_or_cannot_be_is_told(tmp_path: Path)
     study = small_study(tmp_path)
     view = study_view(record_of(study, {"blog-cpu": "failed", "blog-syscalls": "impossible"}, counts()), journals_of(study))
     answer = study_answer(view, RUN, PAGE)
-    assert (answer.standing, answer.result) == ("open", "the one effect that the reference gives is smaller here; 1 part left to measure")
+    assert (answer.standing, answer.result) == ("open", "the one effect that the reference gives is smaller here; 1 part not measured yet")
     assert answer.table is not None
-    assert answer.table.heads == ("QUESTION", "CLAIMED", "HERE: REQUESTS PER SECOND")
+    assert answer.table.heads == ("QUESTION", "CLAIMED", "HERE: REQ/S, × BETTER")
     assert [row.cells[:2] for row in answer.table.rows] == [("opcache on against off", "10.5×"), ("unix against TCP (opcache off)", "–")]
     assert answer.doubts == ("blog-cpu failed: the reason",)
     assert answer.notes[-1] == "blog-syscalls is not possible on this host: the reason"
@@ -36,6 +36,6 @@ def test_nothing_measured_has_no_number(tmp_path: Path) -> None:
     study = small_study(tmp_path)
     unmeasured: dict[str, PartState] = dict.fromkeys((part.name for part in record_of(study).parts), "open")
     answer = study_answer(study_view(record_of(study, unmeasured), {}), RUN, "")
-    assert answer.result == "5 parts left to measure"
+    assert answer.result == "5 parts not measured yet"
     assert answer.table is None
     assert answer.next == (("Go on", f"phpdyno study --resume {RUN}"),)

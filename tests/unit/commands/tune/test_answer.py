@@ -40,17 +40,17 @@ def wordpress() -> Found:
 def test_it_says_what_the_last_confirmation_brought_and_how_to_have_it() -> None:
     answer = tune_answer(record(wordpress()), RUN)
     assert (answer.result, answer.standing) == ("7.4 % less CPU per request (95 % CI 2.6 to 12.0 %)", "good")
-    assert answer.beside == ("CPU 21.40 → 19.90 ms · p50 25.10 → 23.40 ms · memory 10.0 → 12.0 MiB a worker",)
+    assert answer.beside == ("On fresh servers: CPU 21.40 → 19.90 ms · p50 25.10 → 23.40 ms · memory 10.0 → 12.0 MiB a worker",)
     assert answer.table is not None
     assert [line.cells for line in answer.table.rows[:2]] == [
         ("opcache.jit=tracing", "−7.4 % (−8.7 to −6.1)", "keep"),
         (PRELOAD, "−1.41 % (−2.78 to −0.02)", "keep, weak evidence"),
     ]
     assert all(line.cells[2] == "drop" for line in answer.table.rows[2:])
-    assert answer.table.rest.endswith("others, each within ±2.0 %: drop")
+    assert answer.table.rest.endswith("others, intervals within ±2.0 %: leave out")
     assert answer.notes == (
-        "Not tested: 1 web setting (longer --budget). Not usable here: 2 (-v).",
-        "Noise check: the control against itself +1.2 % (−1.4 to +3.7): fine",
+        "Untested: 1 web setting (longer --budget). Not usable: 2 (see report).",
+        "Noise check: control against itself +1.2 % (−1.4 to +3.7): holds 0, fine",
     )
     assert answer.next == (
         ("Apply", "sudo phpdyno bundle apply runs/one/bundle"),
@@ -208,7 +208,7 @@ def test_many_kept_changes_fit_on_the_screen_and_unmeasured_ones_have_no_bound()
     answer = tune_answer(record(found), RUN).fitted()
     assert answer.lines <= MOST_LINES
     assert answer.table is not None
-    assert answer.table.rest.endswith("more: keep; 1 other, not decided: drop")
+    assert answer.table.rest.endswith("more: keep; 1 other, not decided: leave out")
 
 
 def test_notes_make_room_for_the_changes_that_stay() -> None:

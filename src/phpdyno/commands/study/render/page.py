@@ -21,7 +21,7 @@ from phpdyno.commands.study.view.cells import (
     share,
     warning_lines,
 )
-from phpdyno.commands.study.view.claims import HEADS, EffectClaim, claims_of, in_one_sentence, metric_of
+from phpdyno.commands.study.view.claims import HEADS, EffectClaim, claims_of, in_one_sentence, in_times, metric_of
 from phpdyno.commands.study.view.shape import ArmFigures, ComparisonFigures, StudyView, SyscallTable
 from phpdyno.commands.study.view.sweeps import method_words, sweep_blocks
 from phpdyno.model.facts import HostFacts
@@ -63,21 +63,22 @@ def study_page(view: StudyView) -> str:
 
 def _claimed(view: StudyView) -> list[str]:
     """What the reference claims, what was found here, and why they differ."""
-    return claimed_and_found(claims_of(view), metric_of(view.contrasts), in_one_sentence(view), swept=bool(view.sweeps))
+    return claimed_and_found(
+        claims_of(view), metric_of(view.contrasts), in_one_sentence(view), swept=bool(view.sweeps), times=in_times(view)
+    )
 
 
-def claimed_and_found(claims: Sequence[EffectClaim], metric: Metric, said: str, *, swept: bool) -> list[str]:
+def claimed_and_found(claims: Sequence[EffectClaim], metric: Metric, said: str, *, swept: bool, times: bool) -> list[str]:
     """The same, ready to be written; a column where any claim has something to put into it."""
     if not claims:
         return []
+    better = ", times better" if times else ""
+    theirs = "claimed" if swept or metric == "throughput" else f"claimed, {HEADS['throughput']}"
     columns = (
         ("question", [each.question for each in claims]),
-        (
-            "claimed" if swept or metric == "throughput" else f"claimed, {HEADS['throughput']}",
-            ["" if each.claimed == NOTHING else each.claimed for each in claims],
-        ),
-        ("here" if swept else f"here, {HEADS[metric]}", ["; ".join(each.here) for each in claims]),
-        (f"here, {HEADS['cpu']}", ["; ".join(each.cpu) for each in claims]),
+        (f"{theirs}{better}", ["" if each.claimed == NOTHING else each.claimed for each in claims]),
+        ("here" if swept else f"here, {HEADS[metric]}{better}", ["; ".join(each.here) for each in claims]),
+        (f"here, {HEADS['cpu']}{better}", ["; ".join(each.cpu) for each in claims]),
         ("why it differs", [" ".join(each.why) for each in claims]),
     )
     shown = [(head, [cell or NOTHING for cell in cells]) for head, cells in columns if any(cells)]

@@ -22,7 +22,7 @@ SIDES: tuple[Side, ...] = ("alike", "larger", "smaller")
 class EffectClaim(Struct, frozen=True):
     """One question: what the reference claims, what was found here on each app, and why they
     differ. `sides`: where each of ours lies beside the claim, where it has an interval; `cpu`: what
-    was found by CPU beside requests per second."""
+    was found by CPU beside requests per second; `open`: no direction is shown on any app."""
 
     question: str
     claimed: str
@@ -30,15 +30,26 @@ class EffectClaim(Struct, frozen=True):
     why: tuple[str, ...]
     sides: tuple[Side, ...] = ()
     cpu: tuple[str, ...] = ()
+    open: bool = False
 
 
 def claims_of(view: StudyView) -> tuple[EffectClaim, ...]:
-    """Contrasts first, then the best of every arm of a sweep."""
+    """Contrasts first, then the best of every arm of a sweep. All figures of contrasts are of one
+    kind: percent where all are small, else how many times better."""
     metric = metric_of(view.contrasts)
     several = len({each.app for each in view.contrasts}) > 1
     asked = dict.fromkeys(each.title for each in view.contrasts if each.metric == metric)
-    found = [_contrast(view, [each for each in view.contrasts if each.title == title], metric, several=several) for title in asked]
+    times = in_times(view)
+    found = [
+        _contrast(view, [each for each in view.contrasts if each.title == title], metric, several=several, times=times) for title in asked
+    ]
     return (*found, *(_best(view, sweep, arm) for sweep in view.sweeps for arm in sweep.arms))
+
+
+def in_times(view: StudyView) -> bool:
+    """Whether effects are told as factors: how many times better."""
+    values = [value for each in view.contrasts for value in (each.reference, each.ours.ratio if each.ours else None)]
+    return any(value >= LEAST_FACTOR or value <= 1 / LEAST_FACTOR for value in values if value is not None)
 
 
 def metric_of(contrasts: Sequence[ContrastFigures]) -> Metric:
@@ -58,8 +69,12 @@ def in_one_sentence(view: StudyView) -> str:
         told = [f"{number} {_within(number) if side == 'alike' else f'{_are(number)} {side} here'}" for side, number in counted.items()]
         return f"of {len(sides)} effects that the reference gives, {', '.join(told)}"
     asked = {each.title for each in view.contrasts}
-    known = sum(any(not words.endswith(NOTHING) for words in each.here) for each in claims if each.question in asked)
-    return f"{known} of {count(len(asked), 'question')} answered" if asked else ""
+    decided = [each for each in claims if each.question in asked and not each.open and each.here != (NOTHING,)]
+    measured = [each for each in claims if each.question in asked and any(not words.endswith(NOTHING) for words in each.here)]
+    if not asked:
+        return ""
+    left = f", {len(measured) - len(decided)} not decided" if len(measured) > len(decided) else ""
+    return f"{len(decided)} of {count(len(asked), 'question')} decided{left}"
 
 
 def _within(number: int) -> str:
@@ -70,32 +85,36 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def effect(value: float, metric: Metric) -> str:
-    """A ratio without an interval: `6.09×`, `+6.7 %`."""
-    if value >= LEAST_FACTOR:
+def effect(value: float, metric: Metric, *, times: bool) -> str:
+    """A ratio without an interval: `6.09×`, or `+6.7 %`."""
+    if times:
         return factor(value)
     return signed(change_of(value, value, value, less_is_better=metric == "cpu")).partition(" (")[0]
 
 
-def _contrast(view: StudyView, all_of_it: Sequence[ContrastFigures], metric: Metric, *, several: bool) -> EffectClaim:
+def _contrast(view: StudyView, all_of_it: Sequence[ContrastFigures], metric: Metric, *, several: bool, times: bool) -> EffectClaim:
     """One contrast on all apps, by `metric` and by CPU beside it."""
     mine = [each for each in all_of_it if each.metric == metric]
     title = mine[0].title
     theirs = next((each.reference for each in mine if each.reference is not None), None)
     here, beside = (
-        tuple(f"{f'{each.app} ' if several else ''}{_ours(each)}" for each in shown)
+        tuple(f"{f'{each.app} ' if several else ''}{_ours(each, times=times)}" for each in shown)
         for shown in (mine, [each for each in all_of_it if each.metric != metric])
     )
     sides = tuple(each.side for each in mine if each.side is not None)
-    return EffectClaim(title, NOTHING if theirs is None else effect(theirs, "throughput"), here, view.why.get(title, ()), sides, beside)
+    claimed = NOTHING if theirs is None else effect(theirs, "throughput", times=times)
+    return EffectClaim(title, claimed, here, view.why.get(title, ()), sides, beside, open=not any(map(_is_decided, mine)))
 
 
-def _ours(found: ContrastFigures) -> str:
+def _is_decided(found: ContrastFigures) -> bool:
+    return found.ours is not None and not found.ours.low <= 1.0 <= found.ours.high
+
+
+def _ours(found: ContrastFigures, *, times: bool) -> str:
     if found.ours is None:
         return NOTHING
-    if found.ours.ratio >= LEAST_FACTOR:
-        value, _, ends = ratio(found.ours).partition(" ")
-        return f"{value}{' less' if found.metric == 'cpu' else ''} {ends}"
+    if times:
+        return ratio(found.ours)
     return signed(change_of(found.ours.ratio, found.ours.low, found.ours.high, less_is_better=found.metric == "cpu"))
 
 

@@ -39,13 +39,19 @@ def test_a_question_has_the_claim_what_was_found_and_why_it_differs(view: StudyV
     assert (second.claimed, second.here, second.why) == ("–", ("–",), ())
 
 
-def test_small_effects_are_percent_and_large_ones_factors(view: StudyView) -> None:
-    found = claims_of(held(view, contrast("socket", 1.05, side="smaller"), contrast("opcache", 15.0, side="larger")))
-    assert [(each.claimed, each.here) for each in found] == [
+def test_small_effects_are_percent_and_with_a_large_one_all_are_factors(view: StudyView) -> None:
+    small = held(view, contrast("socket", 1.05, side="smaller"), contrast("preload", 0.97))
+    assert [(each.claimed, each.here) for each in claims_of(small)] == [
         ("+53 %", ("+5.0 % (+2.9 to +7.1)",)),
-        ("+53 %", ("15.00× (14.70 to 15.30)",)),
+        ("–", ("−3.0 % (−4.9 to −1.1)",)),
     ]
-    assert (effect(6.09, "throughput"), effect(1.067, "throughput"), effect(1.1, "cpu")) == ("6.09×", "+6.7 %", "−9.1 %")
+    mixed = held(view, contrast("socket", 1.05, side="smaller"), contrast("opcache", 15.0, side="larger"))
+    assert [(each.claimed, each.here) for each in claims_of(mixed)] == [
+        ("1.529×", ("1.050× (1.029 to 1.071)",)),
+        ("1.529×", ("15.00× (14.70 to 15.30)",)),
+    ]
+    assert effect(6.09, "throughput", times=True) == "6.09×"
+    assert (effect(1.067, "throughput", times=False), effect(1.1, "cpu", times=False)) == ("+6.7 %", "−9.1 %")
 
 
 def test_without_throughput_it_is_the_cpu_that_is_told(view: StudyView) -> None:
@@ -66,5 +72,6 @@ def test_the_answer_counts_where_ours_lies(view: StudyView) -> None:
     assert in_one_sentence(several) == (
         "of 4 effects that the reference gives, 1 lies within our interval, 2 are larger here, 1 is smaller here"
     )
-    assert in_one_sentence(held(view, contrast("a", 3.0), contrast("b", None))) == "1 of 2 questions answered"
+    assert in_one_sentence(held(view, contrast("a", 3.0), contrast("b", None))) == "1 of 2 questions decided"
+    assert in_one_sentence(held(view, contrast("a", 3.0), contrast("b", 1.0))) == "1 of 2 questions decided, 1 not decided"
     assert in_one_sentence(held(view)) == ""

@@ -34,7 +34,7 @@ TABLE = [
     Row(
         load(php=195, php_cores=196, php_on=(2, 3), helpers_on=(0, 1), helper_cores=60),
         "php",
-        "php-fpm's 2 cores are busy 98 % of the time, 98 % with php-fpm: PHP's CPU is the limit",
+        "php-fpm's 2 cores are busy 98 % of the time, nearly all of it with php-fpm: PHP's CPU is the limit",
     ),
     Row(
         load(php=40, php_cores=96),
@@ -197,7 +197,7 @@ def test_a_few_stolen_ticks_of_idle_cores_are_no_finding() -> None:
 
 def test_a_core_read_a_moment_late_is_full_and_not_fuller() -> None:
     full = find_bottleneck(load(php=101, php_cores=101))
-    assert "busy 100 % of the time, 100 % with php-fpm" in bottleneck_sentence(full)
+    assert "busy 100 % of the time, nearly all of it with php-fpm" in bottleneck_sentence(full)
     assert bottleneck_sentence(full, php="Apache").startswith("Apache's core is busy 100 % of the time, 100 % with Apache")
 
 
