@@ -25,8 +25,10 @@ def _one(each: Listed, app: str) -> CommandAnswer:
     wrong = wrong_in(made)
     passed = f"{len(made.checks) - len(wrong)} of {count(len(made.checks), 'check')} passed"
     trained = taught_words(made)
-    told = (f"trained on {trained}" if trained else "without a profile", f"instead of {Path(made.like).name}")
-    only = (f"For measuring only: {made.origin.notice or 'it is no drop-in of the installed PHP'}.",) if made.measuring_only else ()
+    instead = f"stands in for {Path(made.like).name} in comparisons; nothing is installed"
+    told = (f"trained on {trained}" if trained else "without a profile", instead)
+    notice = made.origin.notice or "for measuring only: it is no drop-in of the installed PHP"
+    only = (f"{notice[:1].upper()}{notice[1:]}.",) if made.measuring_only else ()
     tried = (("Try", f"phpdyno compare {app} --treatment build={made.name}"),) if app else ()
     start = () if made.measuring_only else (("Start it", started(Path(each.directory), made)),)
     return CommandAnswer(

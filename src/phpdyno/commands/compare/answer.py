@@ -80,7 +80,7 @@ def _result(view: RunView, rows: Sequence[Row]) -> tuple[str, Standing]:
         told = [f"{len(better)} {whole} {_is(better)} better by {percent(rows[0].margin)} or more"]
         told += [f"{len(worse)} {_is(worse)} worse"] if worse else []
     else:
-        told = [f"{len(worse)} {whole} {_is(worse)} worse, none is shown to be better by {percent(rows[0].margin)} or more"]
+        told = [f"{len(worse)} {whole} {_is(worse)} worse, none is shown to be better"]
     told += [f"{len(undecided)} not decided"] if undecided else []
     told += [f"{len(broken)} without a result"] if broken else []
     return ", ".join(told), "good" if better else "bad" if worse else "invalid" if broken else "none"

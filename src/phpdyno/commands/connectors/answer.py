@@ -11,7 +11,7 @@ from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, 
 from phpdyno.report.words import NOTHING, count
 
 SCOPE = "Scope: this host, this server, these clients, these minutes."
-ROWS, OPERATIONS = ("CLIENT", "OPERATIONS/S", "SPEED", "OF THE LIMIT"), ("OPERATION", "FASTEST", "OPERATIONS/S", "SPEED")
+ROWS, OPERATIONS = ("CLIENT", "OPERATIONS/S", "SPEED", "OF SERVER'S MOST"), ("OPERATION", "FASTEST", "OPERATIONS/S", "SPEED")
 
 
 class LabRun(Struct, frozen=True):
@@ -68,7 +68,7 @@ def _beside(found: LabFound, control: str) -> tuple[str, ...]:
         return ()
     sure = any(row.low is not None for part in found.parts for row in part.rows)
     level = f"Intervals hold together with {found.confidence:.0%}." if sure else "No interval yet: a longer --budget gives them."
-    said = f"Speed: operations/s over those of {control}, the control. Limit: what the server can do. own: phpdyno's client."
+    said = f"Speed: operations/s over those of {control}, the control. Server's most: all that it can do. own: phpdyno's client."
     return (said, level)
 
 

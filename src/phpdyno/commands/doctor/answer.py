@@ -40,7 +40,7 @@ def _result(found: CheckUp, absent: list[Check], limits: list[Check], missing: l
     said = f"comparisons can be measured here{how}"
     told = [
         f"{what}: {', '.join(check.name for check in checks)}"
-        for what, checks in (("within limits", limits), ("not installed", missing))
+        for what, checks in (("limited by", limits), ("not installed", missing))
         if checks
     ]
     return "; ".join([said, *told])
@@ -50,4 +50,6 @@ def _note(check: Check) -> str:
     """What was found, what that means, and what would help where that is nothing to type."""
     helps = check.fix if check.fix and not check.fix.startswith(TYPED) else ""
     told = [each[:1].upper() + each[1:] for each in (check.means, helps) if each]
-    return ". ".join((f"{check.name}: {check.found}", *told)) + "."
+    # The subject says already what machine it is.
+    found = "" if check.name == MACHINE and told else f" {check.found}."
+    return f"{check.name}:{found}" + "".join(f" {each}." for each in told)

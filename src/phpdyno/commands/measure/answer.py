@@ -9,7 +9,7 @@ from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
 from phpdyno.report.words import count, percent, rate
 
-TOO_FEW = "P99 –: fewer than 100 answers in a visit."
+TOO_FEW = "P99 –: too few answers at that load (fewer than 100 each time)."
 CHEAPER = "What needs less of PHP's CPU for a request serves more: phpdyno tune looks for it."
 
 

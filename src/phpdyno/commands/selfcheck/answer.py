@@ -11,6 +11,7 @@ from phpdyno.report.words import count
 
 ORDER = ("not reached", "reached", "open")
 """What is said first; a contradiction above all."""
+WORDS = {"not reached": "NOT REACHED", "reached": "as it should be", "open": "too few comparisons yet"}
 
 
 def selfcheck_answer(view: ChecksView, run: str) -> CommandAnswer:
@@ -19,14 +20,14 @@ def selfcheck_answer(view: ChecksView, run: str) -> CommandAnswer:
     unfinished = view.done < view.wanted
     php = f" · PHP {view.php.split()[-1]}" if view.php else ""
     go_on = (("Go on", f"phpdyno selfcheck --resume {run}"),) if unfinished else ()
+    more = (("More", "phpdyno selfcheck"),) if not unfinished and any(row.outcome == "open" for row in judged) else ()
     kept = (("Look", f"phpdyno report {run}/{view.kept[0]}"),) if view.kept else ()
     answer = CommandAnswer(
         subject=f"selfcheck on {view.app}{php} · {view.done} of {count(view.wanted, 'comparison')}",
         result=view.conclusion,
         standing=_standing(view, judged, unfinished=unfinished),
-        beside=(_counted(judged),) if judged else (),
         doubts=tuple(f"{WARNING}{text}" for text in view.warnings),
-        next=(*go_on, *kept, ("All", f"phpdyno selfcheck --resume {run} --verbose")),
+        next=(*go_on, *more, *kept, ("All", f"phpdyno selfcheck --resume {run} --verbose")),
     )
     told = sorted(judged, key=lambda row: ORDER.index(row.outcome))
     return with_room_for(answer, [*_without_number(view), *map(_line, told)])
@@ -38,21 +39,8 @@ def _standing(view: ChecksView, judged: Sequence[CheckRow], *, unfinished: bool)
     return "open" if unfinished or any(row.outcome == "open" for row in judged) else "good"
 
 
-def _counted(judged: Sequence[CheckRow]) -> str:
-    """`6 of 9 targets are reached, 3 are open (more comparisons would tell)`."""
-    reached, opened, missed = (sum(row.outcome == outcome for row in judged) for outcome in ("reached", "open", "not reached"))
-    told = [f"{reached} of {count(len(judged), 'target')} {_is(reached)} reached"]
-    told += [f"{missed} {_is(missed)} not reached"] if missed else []
-    told += [f"{opened} {_is(opened)} open (more comparisons would tell)"] if opened else []
-    return ", ".join(told)
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def _line(row: CheckRow) -> str:
-    return f"{row.outcome}: {row.check}: {row.found} (target: {row.target})"
+    return f"{WORDS[row.outcome]}: {row.check}: {row.found} (target: {row.target})"
 
 
 def _without_number(view: ChecksView) -> list[str]:

@@ -41,14 +41,16 @@ def told(found: SizeFound, run: SizeRun) -> SizeFound:
 
 
 def answer_line(found: SizeFound, kind: str = "", *, own_rate: bool = False) -> str:
-    """`8 workers: 97 to 100 % of the best throughput, p99 180 ms at 50/s, 310 MiB; cores × 2 (4
-    workers) would have cost 22 %`. `own_rate`: nobody asked for the rate, it is a share of the
-    pool's own throughput."""
+    """`8 workers: 97 to 100 % of the best throughput, p99 180 ms at 50/s, 310 MiB; 4 workers
+    (cores × 2): 20.1 to 23.5 % fewer requests/s`.
+
+    `own_rate`: nobody asked for the rate, it is a share of the pool's own throughput.
+    """
     pool = found.recommended
     times = pool.p99_ms or pool.predicted_p99_ms
     held = ""
     if times is not None:
-        of = f" ({part(pool.rate_per_s / pool.per_s.value)} of its own)" if own_rate and pool.per_s is not None else ""
+        of = f" ({part(pool.rate_per_s / pool.per_s.value)} of what it serves)" if own_rate and pool.per_s is not None else ""
         held = f"p99 {ms(times.value)} at {rate(pool.rate_per_s)}/s{of}" + ("" if pool.p99_ms is not None else " (predicted)")
         held += " (asked for less)" if pool.meets is False else ""
     # What was asked comes first: throughput is not what such a pool was chosen for.
@@ -83,14 +85,13 @@ def twice_words(found: SizeFound) -> str:
     if row.workers == found.recommended.workers:
         return "that is cores × 2"
     cost = 1.0 - 1.0 / row.over.value
-    named = f"cores × 2 ({row.workers})"
-    if abs(cost) < MATTERS:
-        if row.over.low is None or row.over.high is None:
-            return f"{named} has {100 / row.over.value:.0f} % of that throughput"
-        return f"{named} has {100 / row.over.high:.0f} to {100 / row.over.low:.0f} % of that throughput"
-    if row.over.low is None or row.over.high is None or row.over.low < 1.0 < row.over.high:
-        return f"{named} was not told apart from that"
-    return f"{named} would have cost {part(cost)} of the throughput" if cost > 0.0 else f"{named} does {part(-cost)} more"
+    named = f"{count(row.workers, 'worker')} (cores × 2)"
+    if row.over.low is None or row.over.high is None:
+        return f"{named}: about the same, without an interval" if abs(cost) < MATTERS else f"{named}: not told apart from that"
+    if row.over.low < 1.0 < row.over.high:
+        return f"{named}: not told apart from that"
+    least, most = sorted(100 * abs(1.0 - 1.0 / end) for end in (row.over.low, row.over.high))
+    return f"{named}: {least:.1f} to {most:.1f} % {'fewer' if cost > 0.0 else 'more'} requests/s"
 
 
 def with_words(row: ConfirmedRow, recommended: int) -> ConfirmedRow:

@@ -226,7 +226,7 @@ def _machine(host: Readings) -> Check:
         "machine",
         "limits",
         f"{model}, virtual ({host.virtual}){inside}",
-        "neighbours share caches and memory: compare arms within one run, never figures of two; bare metal gives narrower intervals",
+        "neighbours share caches and memory: compare within one run, never figures of two runs; bare metal gives narrower intervals",
     )
 
 

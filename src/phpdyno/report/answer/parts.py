@@ -44,7 +44,7 @@ def noise_of(seen: Percent | None, *, decided: bool) -> tuple[str, ...]:
     nothing in the other case, and where it was not measured."""
     if seen is None or seen.decided != decided:
         return ()
-    fine = "it should be 0: trust no small effect of this run" if decided else "holds 0, fine"
+    fine = "it should be 0: trust no small effect of this run" if decided else "no false effect"
     return (f"Noise check: control against itself {signed(seen)}: {fine}",)
 
 

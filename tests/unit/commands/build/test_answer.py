@@ -40,7 +40,7 @@ def test_what_failed_or_did_not_come_off_is_never_left_out() -> None:
 def test_one_for_measuring_only_says_why_and_is_not_started() -> None:
     pair = structs.replace(MADE, measuring_only=True, origin=structs.replace(MADE.origin, notice="the source of 8.2.37 cannot be had"))
     answer = build_answer([Listed("/cache/b", pair)], "hello")
-    assert answer.doubts == ("For measuring only: the source of 8.2.37 cannot be had.",)
+    assert answer.doubts == ("The source of 8.2.37 cannot be had.",)
     assert [label for label, _ in answer.next] == ["Try"]
 
 

@@ -63,4 +63,4 @@ def test_the_noise_check_is_of_the_same_metric() -> None:
     broken = structs.replace(aa, metric="cpu", kind="invalid")
     own = structs.replace(aa, metric="cpu", ratio=1.01, low=0.99, high=1.03)
     notes = compare_answer(structs.replace(VIEW, rows=(aa, broken, own, row)), RUN).notes
-    assert "Noise check: control against itself −1.0 % (−2.9 to +1.0): holds 0, fine" in notes
+    assert "Noise check: control against itself −1.0 % (−2.9 to +1.0): no false effect" in notes

@@ -22,7 +22,7 @@ ALL = ("All", "phpdyno doctor --verbose")
 
 def test_limits_and_what_is_missing_are_named_and_told_with_what_mends_them() -> None:
     answer = doctor_answer(CheckUp(possible=True, checks=(OK, LIMITED, ABSENT), estimate=ESTIMATE))
-    assert answer.result == "comparisons can be measured here; within limits: open files; not installed: strace"
+    assert answer.result == "comparisons can be measured here; limited by: open files; not installed: strace"
     assert answer.beside == (
         "hello on PHP 8.2.36: a difference of 5 % is decidable in about 10 s, one of 1 % is decidable in about 40 s, one of 0.5 % takes "
         "more than an hour.",

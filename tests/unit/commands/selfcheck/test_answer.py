@@ -23,8 +23,9 @@ def test_all_that_is_reached_is_said_in_one_sentence_with_the_rows_below() -> No
     answer = selfcheck_answer(whole(), RUN)
     assert answer.subject == "selfcheck on hello · PHP 8.2.36 · 450 of 450 comparisons"
     assert (answer.result, answer.standing) == ("All targets are reached.", "good")
-    assert answer.beside == ("10 of 10 targets are reached",)
-    assert any(note.startswith("reached: arms that do not differ: a direction is claimed: 0 of 250, 0.0 %") for note in answer.notes)
+    assert any(
+        note.startswith("as it should be: arms that do not differ: a direction is claimed: 0 of 250, 0.0 %") for note in answer.notes
+    )
     assert answer.next == (("All", f"phpdyno selfcheck --resume {RUN} --verbose"),)
     assert answer.lines <= MOST_LINES
 
@@ -34,8 +35,15 @@ def test_what_contradicts_is_told_first_and_what_was_kept_can_be_looked_at() -> 
     answer = selfcheck_answer(view, RUN)
     assert answer.standing == "bad"
     assert answer.result.startswith("Contradicted: arms that do not differ")
-    assert answer.notes[0].startswith("not reached: arms that do not differ: a direction is claimed: 25 of 250")
+    assert answer.notes[0].startswith("NOT REACHED: arms that do not differ: a direction is claimed: 25 of 250")
     assert ("Look", f"phpdyno report {RUN}/kept/0003-AA") in answer.next
+
+
+def test_too_few_comparisons_are_said_to_be_and_more_are_offered() -> None:
+    answer = selfcheck_answer(checks_view(checks(*(aa(number, alarm=False) for number in range(9)))), RUN)
+    assert answer.standing == "open"
+    assert answer.next[0] == ("More", "phpdyno selfcheck")
+    assert any(note.startswith("too few comparisons yet: ") for note in answer.notes)
 
 
 def test_one_that_is_not_finished_goes_on() -> None:

@@ -40,7 +40,7 @@ def test_the_answer_is_one_line_with_its_figures(waiting: SizeFound) -> None:
     assert "of the best throughput" in rest or "the best throughput" in rest
     assert "p99" in rest
     assert "MiB" in rest
-    assert "cores × 2 (2) would have cost 9" in rest
+    assert "2 workers (cores × 2): 96.0 to 96.1 % fewer requests/s" in rest
 
 
 def test_full_cores_are_named_and_no_workers_promised() -> None:

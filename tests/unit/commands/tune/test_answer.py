@@ -50,7 +50,7 @@ def test_it_says_what_the_last_confirmation_brought_and_how_to_have_it() -> None
     assert answer.table.rest.endswith("others, intervals within ±2.0 %: leave out")
     assert answer.notes == (
         "Untested: 1 web setting (longer --budget). Not usable: 2 (see report).",
-        "Noise check: control against itself +1.2 % (−1.4 to +3.7): holds 0, fine",
+        "Noise check: control against itself +1.2 % (−1.4 to +3.7): no false effect",
     )
     assert answer.next == (
         ("Apply", "sudo phpdyno bundle apply runs/one/bundle"),
