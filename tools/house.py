@@ -67,15 +67,17 @@ def declared_twice(sources: Sequence[Path]) -> Iterator[str]:
     """Values that a request and its plan both declare, with the same name and type: what a plan
     takes over is declared once, in the terms that both are made of."""
     found = [
-        (_place(path), node, {ast.unparse(each) for each in node.bases}, _fields(node))
+        (_place(path), node, {name for each in node.bases if (name := ast.unparse(each)).endswith("Terms")})
         for path in sources
         for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef)
+        if isinstance(node, ast.ClassDef) and node.name.endswith(("Request", "Plan"))
     ]
-    for place, request, terms, fields in found:
-        for _, plan, others, planned in found:
-            if request.name.endswith("Request") and plan.name.endswith("Plan") and any(each.endswith("Terms") for each in terms & others):
-                yield from (f"{place}: {request.name} and {plan.name} both declare {value}" for value in sorted(fields & planned))
+    plans = [(node, terms) for _, node, terms in found if node.name.endswith("Plan")]
+    for place, request, terms in found:
+        for plan, others in plans:
+            if request.name.endswith("Request") and terms & others:
+                both = sorted(_fields(request) & _fields(plan))
+                yield from (f"{place}: {request.name} and {plan.name} both declare {value}" for value in both)
 
 
 def _fields(node: ast.ClassDef) -> set[str]:

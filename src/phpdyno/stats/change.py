@@ -62,9 +62,10 @@ def rounded(fraction: float) -> str:
     return f"{sign}{100 * abs(fraction):.4g} %"
 
 
-def said(percent: Percent, less: str, more: str, confidence: str) -> str:
+def said(percent: Percent, less: str, more: str, confidence: str, beside: str = "") -> str:
     """`7.4 % less CPU per request (95 % CI 2.6 to 12 %)`; where zero lies between the ends:
-    `0.4 % less CPU per request (95 % CI 3.3 % more to 4.0 % less)`."""
+    `0.4 % less CPU per request (95 % CI 3.3 % more to 4.0 % less)`. `beside` stands behind the
+    interval, within the parentheses."""
     if percent.low is None or percent.high is None:
         return f"no interval yet ({less} or {more})"
     digits = _digits(percent)
@@ -77,7 +78,7 @@ def said(percent: Percent, less: str, more: str, confidence: str) -> str:
         ends = f"{high} % {further} to {low} % {fewer}"
     else:
         ends = f"{low} % {fewer} to {high} % {further}"
-    return f"{value} % {less if percent.value < 0 else more} ({confidence} CI {ends})"
+    return f"{value} % {less if percent.value < 0 else more} ({confidence} CI {ends}{beside})"
 
 
 def within(percents: list[Percent]) -> str:

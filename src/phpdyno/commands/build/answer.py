@@ -16,7 +16,7 @@ LISTED = ("List", "phpdyno build --list")
 
 
 def build_answer(found: Sequence[Listed], app: str) -> CommandAnswer:
-    """What was made; `app` is what trained it, as a shell takes it ('': not named here)."""
+    """Say what was made; `app` is what trained it, as a shell takes it ('': not named here)."""
     return _one(found[0], app) if len(found) == 1 else _several(found)
 
 
@@ -54,8 +54,8 @@ def _several(found: Sequence[Listed]) -> CommandAnswer:
         notes=(f"Before you deploy them: {unhardened(builds[0])}",) if packages else (),
         next=(*(("Package", each) for each in packages), LISTED),
     )
-    rows = [TableLine(cells(each), "bad" if wrong_in(each.build) else "none") for each in found]
-    heads = ("BUILD", "PHP", "OF", "TRAINED ON", "CHECKS", "TOOK")
+    rows = [TableLine(_row(each), "bad" if wrong_in(each.build) else "none") for each in found]
+    heads = ("BUILD", "PHP", "TRAINED ON", "CHECKS", "TOOK")
     return answer.with_table(table_of(heads, rows, max(2, MOST_LINES - answer.lines - 1), "build", where=f": {LISTED[1]}"))
 
 

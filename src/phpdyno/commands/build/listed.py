@@ -31,9 +31,9 @@ def wrong_in(build: Build) -> tuple[BuildCheck, ...]:
 
 
 def started(place: Path, build: Build) -> str:
-    """What a shell starts the php-fpm of a finished build with, so that it finds its extensions,
-    reads its php.ini, and knows what only the distribution's knows. Of conf.d one that stands alone
-    has nothing then: that loads extensions which it has in itself."""
+    """Give what a shell starts the php-fpm of a finished build with, so that it finds its
+    extensions, reads its php.ini, and knows what only the distribution's knows. Of conf.d one that
+    stands alone has nothing then: that loads extensions which it has in itself."""
     settings = settings_of_build(place, build)
     options, scan_dir = ini_options(settings)
     given = {OWN_PLACE: settings["php.extension_dir"], **build.places}
@@ -61,7 +61,7 @@ def listing(found: Sequence[Listed]) -> Table:
 
 
 def lines_below(found: Sequence[Listed]) -> Iterator[str]:
-    """What stands below the rows: what is missing or wrong in each, and how it is used."""
+    """Tell below the rows what is missing or wrong in each, and how it is used."""
     if any(each.build.measuring_only for each in found):
         yield "* for measuring only: it is no drop-in of the PHP that is installed now"
     for each in found:

@@ -3,8 +3,6 @@ Pure."""
 
 from collections.abc import Sequence
 
-from msgspec import structs
-
 from phpdyno.commands.check import view
 from phpdyno.commands.check.found import CheckFound
 from phpdyno.report.answer.parts import table_of
@@ -16,11 +14,10 @@ MOST_TOLD = 3
 LEAST_ROWS = 3
 """Rows of the table that lines below it leave room for."""
 ELSEWHERE = ": --verbose"
-HEADS = ("TARGET", "STATUS", "BYTES", "TIME", "PHP CPU", "MOVES")
 
 
 def check_answer(found: CheckFound, php: str, tune: str) -> CommandAnswer:
-    """What a check comes to; `tune` is the command that tunes the app that was looked at."""
+    """Say what a check comes to; `tune` is the command that tunes the app that was looked at."""
     bad = [target for target in found.targets if target.problem]
     whole = count(len(found.targets), "target")
     fails = f"cannot be measured: {len(bad)} of {whole} {'fails' if len(bad) == 1 else 'fail'}"
@@ -37,13 +34,13 @@ def check_answer(found: CheckFound, php: str, tune: str) -> CommandAnswer:
     rows = [TableLine(cells, "bad" if target.problem else "none") for cells, target in zip(view.rows(found), found.targets, strict=True)]
     shown = min(len(rows), LEAST_ROWS) + 1
     if answer.lines + shown > MOST_LINES:
-        answer = structs.replace(answer, notes=(*_some(warnings, "warning"), view.reached_in_short(found)))
+        answer = answer.with_notes((*_some(warnings, "warning"), view.reached_in_short(found)))
     room = max(shown, MOST_LINES - answer.lines - 1)
-    return structs.replace(answer, table=table_of(HEADS, rows, room, "target", where=ELSEWHERE))
+    return answer.with_table(table_of(tuple(map(str.upper, view.HEADS)), rows, room, "target", where=ELSEWHERE))
 
 
 def _unsure(found: CheckFound) -> tuple[str, ...]:
-    """What of all its pages together makes one look at them again."""
+    """Name what all its pages together show that makes one look at them again."""
     missing = view.missing_words(found)
     lost = [f"let through and not reached: {each}" for each in found.not_reached]
     told = (found.remark, *_some(lost, "peer"), f"{missing}; look at them first" if missing else "")
@@ -51,7 +48,7 @@ def _unsure(found: CheckFound) -> tuple[str, ...]:
 
 
 def _some(lines: Sequence[str], thing: str) -> tuple[str, ...]:
-    """The first of them, and how many more there are."""
+    """Give the first of them, and how many more there are."""
     if len(lines) <= MOST_TOLD:
         return tuple(lines)
     return (*lines[: MOST_TOLD - 1], f"{count(len(lines) - MOST_TOLD + 1, f'more {thing}')}{ELSEWHERE}")

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from phpdyno.commands.compare.view.shape import Row, RunView
-from phpdyno.commands.compare.view.words import aa_of, change, label, less_more, ordered, tone, waiting
+from phpdyno.commands.compare.view.words import aa_of, change, change_in, label, less_more, ordered, tone, waiting
 from phpdyno.commands.explain.words import answer as inside_words
 from phpdyno.journal.records import IN_A_PAGE, REMARK
 from phpdyno.model.notices import WARNING, first_of
 from phpdyno.report.answer.parts import SCOPE, doubts_of, ending_of, messages_of, next_of, noise_of, subject_of, table_of, with_room_for
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, AnswerTable, CommandAnswer, Standing, TableLine
 from phpdyno.report.words import count, duration, metric_words, milliseconds, percent, rate
-from phpdyno.stats.change import Percent, change_of, said, signed
+from phpdyno.stats.change import Percent, said, signed
 
 
 def compare_answer(view: RunView, run: str) -> CommandAnswer:
@@ -134,6 +134,4 @@ def _noise(view: RunView, rows: Sequence[Row]) -> Percent | None:
     metric = rows[0].metric if rows else "cpu"
     arms = (row for row in view.rows if row.is_aa and row.kind != "invalid" and row.metric == metric and row not in rows)
     aa = next(arms, None) or aa_of(view, metric)
-    if aa is None or aa.ratio is None or aa.low is None or aa.high is None:
-        return None
-    return change_of(aa.ratio, aa.low, aa.high, less_is_better=metric == "cpu")
+    return None if aa is None else change_in(aa, metric)

@@ -1,9 +1,8 @@
 """The answer of a run of the lab: which client is the fastest, and by how much. Pure."""
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
+from phpdyno.commands.connectors import view
 from phpdyno.commands.connectors.found import LabFound, OperationFound, RowFound, is_ceiling
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import ending_of, next_of, subject_words, table_of, with_room_for
@@ -32,7 +31,7 @@ def connectors_answer(found: LabFound, ran: LabRun, run: str, page: str = "") ->
     broken = [f"{part.operation}: {row.row} has no figure: {row.problem}" for part in found.parts for row in part.rows if row.problem]
     answer = CommandAnswer(
         subject=subject_words(f"Tarantool: {', '.join(best) or 'nothing yet'}", "", "", ran.elapsed_s, outcome=ran.outcome),
-        result=_result(best) if best else ending_of(ran.outcome, ran.detail),
+        result=_result(best, control) if best else ending_of(ran.outcome, ran.detail),
         standing="none" if best else "open",
         beside=_beside(found, control),
         notices=first_of(ran.warnings),
@@ -72,18 +71,22 @@ def _beside(found: LabFound, control: str) -> tuple[str, ...]:
     return (said, level)
 
 
-def _result(best: dict[str, RowFound]) -> str:
-    names: Sequence[str] = list(dict.fromkeys(row.row for row in best.values()))
+def _result(best: dict[str, RowFound], control: str) -> str:
+    """Which is the fastest; where any of them has no interval, what is highest so far."""
+    names = list(dict.fromkeys(row.row for row in best.values()))
+    sure = all(row.row == control or row.low is not None for row in best.values())
     if len(names) > 1:
-        return f"{count(len(names), 'client')} are the fastest, each in other operations"
+        who, where = count(len(names), "client"), "each in other operations"
+        return f"{who} are the fastest, {where}" if sure else f"highest so far: {who}, {where}"
     row = next(iter(best.values()))
     if len(best) > 1:
-        return f"{names[0]} is the fastest in all {len(best)} operations"
-    if row.ratio is None:
-        return f"{names[0]} is the fastest"
-    if row.low is None or row.high is None:
-        return f"highest so far: {names[0]}, about {row.ratio:.2g} times the control's operations/s"
-    return f"{names[0]} is the fastest: {_times(row)} the control's operations/s"
+        where = f"in all {len(best)} operations"
+        return f"{row.row} is the fastest {where}" if sure else f"highest so far {where}: {row.row}"
+    if row.row == control or row.ratio is None:
+        return f"{row.row}, the control, is the fastest" if row.row == control else f"highest so far: {row.row}"
+    if not sure:
+        return f"highest so far: {row.row}, about {row.ratio:.2g} times the control's operations/s"
+    return f"{row.row} is the fastest: {view.speed(row)} the control's operations/s"
 
 
 def _row(row: RowFound, control: str) -> TableLine:
@@ -92,14 +95,9 @@ def _row(row: RowFound, control: str) -> TableLine:
 
 
 def _speed(row: RowFound, control: str) -> tuple[str, str]:
-    per_s = NOTHING if row.operations_per_s is None else f"{row.operations_per_s:,.0f}"
-    return per_s, "control" if row.row == control else _times(row)
-
-
-def _times(row: RowFound) -> str:
-    """`53.5× (52.0 to 55.0)`, or that there is no interval."""
-    if row.ratio is None:
-        return NOTHING
-    if row.low is None or row.high is None:
-        return f"{row.ratio:.2g}× (no interval)"
-    return f"{row.ratio:.2f}× ({row.low:.2f} to {row.high:.2f})"
+    """Operations per second, and the speed over the control's; shorter than the report where it has
+    no interval."""
+    if row.row == control:
+        return view.rate(row), "control"
+    short = row.ratio is not None and (row.low is None or row.high is None)
+    return view.rate(row), f"{row.ratio:.2g}× (no interval)" if short else view.speed(row)

@@ -23,7 +23,7 @@ def cells(part: OperationFound) -> Iterator[tuple[str, ...]]:
             yield (row.row, "–", row.problem, "", "", "", "", "", "")
         else:
             times = map(us, (row.client_ns, row.server_ns, row.p50_ns, row.p99_ns))
-            yield (row.row, _rate(row), "control" if number == 0 else speed(row), share(row), *times, calls(row))
+            yield (row.row, rate(row), "control" if number == 0 else speed(row), share(row), *times, calls(row))
 
 
 def table(part: OperationFound) -> Iterator[str]:
@@ -79,7 +79,8 @@ def lines(found: LabFound) -> Iterator[str]:
         yield f"This host only: {host.cpu_model}, the client on core {client}, the server on core {server}, Linux {host.kernel}."
 
 
-def _rate(row: RowFound) -> str:
+def rate(row: RowFound) -> str:
+    """Operations per second."""
     return "–" if row.operations_per_s is None else f"{row.operations_per_s:,.0f}"
 
 

@@ -4,12 +4,12 @@ from phpdyno.commands.ladder.steps import best_of
 from phpdyno.commands.ladder.view import LadderView
 from phpdyno.model.notices import first_of
 from phpdyno.model.runs.ladder import StepFound
-from phpdyno.model.runs.tune import TunedRatio
 from phpdyno.model.verdict import VerdictKind
 from phpdyno.report.answer.parts import SCOPE, ending_of, next_of, table_of
 from phpdyno.report.answer.shape import MOST_LINES, STANDING, CommandAnswer, Standing, TableLine
+from phpdyno.report.change_words import change_seen, change_words
 from phpdyno.report.words import duration, percent
-from phpdyno.stats.change import change_of, said, signed
+from phpdyno.stats.change import said
 
 
 def ladder_answer(view: LadderView, run: str) -> CommandAnswer:
@@ -30,7 +30,7 @@ def ladder_answer(view: LadderView, run: str) -> CommandAnswer:
 def _result(view: LadderView) -> tuple[str, Standing]:
     best = best_of(view.steps)
     if best is not None and best.total is not None:
-        words = said(change_of(*_ends(best.total), less_is_better=True), *_WORDS, percent(view.confidence))
+        words = said(change_seen(best.total), *_WORDS, percent(view.confidence))
         return f"{best.step.name}: {words}, against the PHP that is there", "good"
     if view.outcome == "finished":
         return "no step is certainly better than the PHP that is there", "none"
@@ -56,14 +56,6 @@ def short_standing(found: StepFound) -> str:
 
 def _line(each: StepFound) -> TableLine:
     return TableLine(
-        (f"{each.step.name} on {each.step.on}", _cell(each.ratio), _cell(each.total), short_standing(each)),
+        (f"{each.step.name} on {each.step.on}", change_words(each.ratio), change_words(each.total), short_standing(each)),
         "good" if each.earned else STANDING[each.kind],
     )
-
-
-def _cell(ratio: TunedRatio | None) -> str:
-    return signed(None if ratio is None else change_of(*_ends(ratio), less_is_better=True))
-
-
-def _ends(ratio: TunedRatio) -> tuple[float, float | None, float | None]:
-    return ratio.value, ratio.low, ratio.high

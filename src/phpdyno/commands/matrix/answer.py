@@ -5,8 +5,8 @@ from phpdyno.model.notices import first_of
 from phpdyno.model.runs.matrix import Cell, ProfileFound
 from phpdyno.report.answer.parts import SCOPE, next_of, table_of
 from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
+from phpdyno.report.change_words import change_words
 from phpdyno.report.words import duration
-from phpdyno.stats.change import change_of, signed
 
 
 def matrix_answer(view: MatrixView, run: str) -> CommandAnswer:
@@ -31,5 +31,4 @@ def _standing(profile: ProfileFound) -> Standing:
 
 
 def _cell(cell: Cell) -> str:
-    ratio = cell.ratio
-    return "no number" if ratio is None else signed(change_of(ratio.value, ratio.low, ratio.high, less_is_better=True))
+    return "no number" if cell.ratio is None else change_words(cell.ratio)

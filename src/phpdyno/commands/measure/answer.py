@@ -42,7 +42,7 @@ def _result(best: ArmRow, level: str, *, several: bool) -> str:
 
 
 def _beside(view: SweepView, best: ArmRow) -> list[str]:
-    point = next((row for row in _closed(view, best) if row.concurrency == best.best), None)
+    point = _best_point(view, best)
     told = []
     if best.rising is False and any(row.concurrency > (best.best or 0) for row in _closed(view, best)):
         told.append("More in flight brings no more.")
@@ -61,8 +61,13 @@ def _missing(view: SweepView, arms: Sequence[ArmRow]) -> tuple[str, ...]:
 
 def _advice(view: SweepView, best: ArmRow) -> tuple[str, ...]:
     """What is to be done about what limits it, where phpdyno knows."""
-    point = next((row for row in _closed(view, best) if row.concurrency == best.best), None)
+    point = _best_point(view, best)
     return (CHEAPER,) if point is not None and point.bottleneck == "php" else ()
+
+
+def _best_point(view: SweepView, best: ArmRow) -> PointRow | None:
+    """The load at which an arm serves the most."""
+    return next((row for row in _closed(view, best) if row.concurrency == best.best), None)
 
 
 def _closed(view: SweepView, arm: ArmRow) -> list[PointRow]:

@@ -1,7 +1,7 @@
 """The answer of a run of `size` on one screen: the pool, what it does, and how to have it. Pure."""
 
 from phpdyno.commands.size.found import ConfirmedRow, SizeFound
-from phpdyno.commands.size.words import MISSED, mib, rate
+from phpdyno.commands.size.words import mib, predicted_words, rate
 from phpdyno.model.notices import WARNING, first_of
 from phpdyno.report.answer.parts import SCOPE, next_of, subject_of, table_of, with_room_for
 from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, Standing, TableLine
@@ -21,7 +21,8 @@ def size_answer(found: SizeFound, run: str, bundle: str) -> CommandAnswer:
     applied = (("Apply", f"sudo phpdyno bundle apply {bundle}"), ("Undo", "sudo phpdyno bundle rollback")) if bundle else ()
     head, _, rest = found.answer.partition("; ")
     subject = subject_of(found.app, "", found.environment, found.elapsed_s, outcome=found.outcome)
-    missed = tuple(f"{WARNING}{each[:1].lower()}{each[1:]}" for each in found.sentences if each.startswith(MISSED))
+    predicted = predicted_words(pool)
+    missed = (f"{WARNING}{predicted[:1].lower()}{predicted[1:]}",) if pool.within is False else ()
     answer = CommandAnswer(
         subject=f"{subject} · {count(found.cores, 'core')} for PHP",
         result=head,
@@ -37,7 +38,7 @@ def size_answer(found: SizeFound, run: str, bundle: str) -> CommandAnswer:
         heads = ("WORKERS", "REQUESTS/S", f"AGAINST {pool.workers}", "MEMORY")
         room = max(min(len(rows), LEAST_ROWS), MOST_LINES - answer.lines - 1)
         answer = answer.with_table(table_of(heads, rows, room, "pool"))
-    return with_room_for(answer, [each for each in found.sentences[:2] if not each.startswith(MISSED)])
+    return with_room_for(answer, [each for each in found.sentences[:2] if not (missed and each == predicted)])
 
 
 def _standing(found: SizeFound) -> Standing:

@@ -28,10 +28,6 @@ HELPERS_FULL = frozenset({"web", "generator", "helpers", "stranger_beside_helper
 """Limits of this measurement, none of the pool's."""
 
 
-MISSED = "The prediction of response times fails"
-"""What a sentence begins with that tells of a prediction that the measurement contradicts."""
-
-
 def told(found: SizeFound, run: SizeRun) -> SizeFound:
     """The same with its answer and its sentences."""
     concluded = run.last(SizeConcluded)
@@ -212,19 +208,20 @@ def _own_sentences(found: SizeFound) -> Iterator[str]:
         yield f"Your {count(row.workers, 'worker')}: {row.words}{memory}."
 
 
-def _predicted_sentences(pool: RecommendedPool) -> Iterator[str]:
-    """The response time that was predicted, beside the one that was measured."""
+def predicted_words(pool: RecommendedPool) -> str:
+    """The response time that was predicted, beside the one that was measured; '' without a
+    prediction."""
     if pool.predicted_p99_ms is None:
-        return
+        return ""
     at, predicted = f"p99 at {rate(pool.rate_per_s)}/s", span(pool.predicted_p99_ms)
     if pool.p99_ms is None:
         why = "the load generator was late, or too few requests were answered"
-        yield f"{at} is predicted as {predicted}; it could not be measured ({why})."
-    elif pool.within is False:
-        yield f"{MISSED} for this app: {at} was predicted as {predicted}, and {span(pool.p99_ms)} was measured: only that counts."
-    else:
-        agree = "they agree" if pool.within else "too unsure to be compared"
-        yield f"{at} was predicted as {predicted} and measured as {span(pool.p99_ms)}: {agree}."
+        return f"{at} is predicted as {predicted}; it could not be measured ({why})."
+    if pool.within is False:
+        what = f"{at} was predicted as {predicted}, and {span(pool.p99_ms)} was measured: only that counts"
+        return f"The prediction of response times fails for this app: {what}."
+    agree = "they agree" if pool.within else "too unsure to be compared"
+    return f"{at} was predicted as {predicted} and measured as {span(pool.p99_ms)}: {agree}."
 
 
 def _objective_sentences(pool: RecommendedPool, asked: SizeRequest) -> Iterator[str]:
@@ -244,7 +241,7 @@ def _objective_sentences(pool: RecommendedPool, asked: SizeRequest) -> Iterator[
             yield f"{wanted} is predicted to hold up to about {rate(pool.holds_to_per_s)} requests/s."
         else:
             yield f"{wanted} is not predicted to hold at any rate that was looked at."
-    yield from _predicted_sentences(pool)
+    yield from filter(None, [predicted_words(pool)])
     if pool.waits is not None:
         yield f"At that rate {part(pool.waits)} of the requests find all workers busy (queue model)."
 

@@ -1,10 +1,12 @@
 """The answer of a study: what is claimed, what was found here, what is left to measure. Pure."""
 
+from collections.abc import Sequence
+
 from phpdyno.commands.study.view.claims import EffectClaim, claims_of, in_one_sentence, in_times, metric_of
 from phpdyno.commands.study.view.shape import StudyView
 from phpdyno.model.notices import first_of
 from phpdyno.report.answer.parts import SCOPE, table_of, with_room_for
-from phpdyno.report.answer.shape import MOST_LINES, CommandAnswer, TableLine
+from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, TableLine
 from phpdyno.report.words import NOTHING, count, duration
 
 ELSEWHERE = " on the page"
@@ -28,17 +30,18 @@ def study_answer(view: StudyView, run: str, page: str) -> CommandAnswer:
         notes=(SCOPE,),
         next=(*((("Go on", f"phpdyno study --resume {run}"),) if left else ()), *((("Page", page),) if page else ())),
     )
-    answer = with_room_for(answer, (*failed[1:], *never)) if not claims else answer
-    if not claims:
-        return answer
+    if claims:
+        answer = answer.with_table(_table(view, claims, MOST_LINES - answer.lines - 1))
+    return with_room_for(answer, (*failed[1:], *never))
+
+
+def _table(view: StudyView, claims: Sequence[EffectClaim], room: int) -> AnswerTable:
     theirs = any(each.claimed != NOTHING for each in claims)
-    lines = [_line(each, here, theirs=theirs) for each in claims for here in each.here]
     metric, better = metric_of(view.contrasts), ", × BETTER" if in_times(view) else ""
     claimed = "CLAIMED" if view.sweeps or metric == "throughput" else "CLAIMED: REQ/S"
     here = f"HERE: {'CPU' if metric == 'cpu' else 'REQ/S'}{better}" if view.contrasts else "HERE"
-    heads = ("QUESTION", *((claimed,) if theirs else ()), here)
-    answer = answer.with_table(table_of(heads, lines, MOST_LINES - answer.lines - 1, "row", where=ELSEWHERE))
-    return with_room_for(answer, (*failed[1:], *never))
+    lines = [_line(each, found, theirs=theirs) for each in claims for found in each.here]
+    return table_of(("QUESTION", *((claimed,) if theirs else ()), here), lines, room, "row", where=ELSEWHERE)
 
 
 def _result(said: str, left: int) -> str:

@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from phpdyno.commands.tune.words import BETTER
+from phpdyno.commands.tune.words import BETTER, brought_words
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.notices import first_of
-from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TunedRatio, TuneRequest
+from phpdyno.model.runs.tune import Change, ChangeEffect, Confirmed, Found, Goal, PartFound, TuneRequest
 from phpdyno.report.answer.parts import doubts_of, messages_of, next_of, noise_of, subject_words, with_room_for
 from phpdyno.report.answer.shape import MOST_LINES, AnswerTable, CommandAnswer, Standing, TableLine
+from phpdyno.report.change_words import change_seen, change_words
 from phpdyno.report.reached import reach_view
 from phpdyno.report.words import count, milliseconds, percent
-from phpdyno.stats.change import Percent, change_of, said, signed, within
+from phpdyno.stats.change import within
 from phpdyno.stats.comparison.judge import margin_log
 from phpdyno.tuning.outcome import NO_TIME
 
@@ -33,7 +34,7 @@ def tune_answer(record: TuneRecord, run: str) -> CommandAnswer:
     found, asked = record.found, record.asked
     proved = _proved(found) if record.outcome == "finished" else None
     result, standing = _result(record, proved)
-    noise = _change(proved.aa, asked.goal) if proved and proved.aa else None
+    noise = change_seen(proved.aa, asked.goal) if proved and proved.aa else None
     answer = CommandAnswer(
         subject=subject_words(record.app, record.app_version, f"PHP {record.control.php.version}", record.spent_s, outcome="finished"),
         result=result,
@@ -123,16 +124,7 @@ def _by_load(found: Found, proved: Confirmed | None) -> tuple[str, ...]:
 def _change_words(found: Confirmed, goal: Goal) -> str:
     if found.ratio is None:
         return "not measured"
-    less, more = BETTER[goal] if _less_is_better(goal) else BETTER[goal][::-1]
-    return said(_change(found.ratio, goal), less, more, percent(round(found.confidence, 6)))
-
-
-def _less_is_better(goal: Goal) -> bool:
-    return goal != "throughput"
-
-
-def _change(ratio: TunedRatio, goal: Goal) -> Percent:
-    return change_of(ratio.value, ratio.low, ratio.high, less_is_better=_less_is_better(goal))
+    return brought_words(found.ratio, goal, found.confidence)
 
 
 def _beside(proved: Confirmed | None) -> tuple[str, ...]:
@@ -182,7 +174,7 @@ def _room(answer: CommandAnswer) -> int:
 def _of_others(left: Sequence[ChangeEffect], goal: Goal) -> str:
     """What those that there is no row for have in common; a bound only where all have an
     interval."""
-    measured = [_change(each.ratio, goal) for each in left if each.ratio is not None]
+    measured = [change_seen(each.ratio, goal) for each in left if each.ratio is not None]
     bound = within(measured) if len(measured) == len(left) else ""
     return f"{count(len(left), 'other')}, {f'intervals within {bound}' if bound else 'not decided'}: {DROP}"
 
@@ -201,7 +193,7 @@ def _gain(effect: ChangeEffect | None, part: PartFound) -> float:
 def _row(name: str, effect: ChangeEffect | None, part: PartFound | None, goal: Goal, margin: float, *, kept: bool) -> TableLine:
     ratio = effect.ratio if effect is not None else part.ratio if part is not None else None
     decision = (KEEP if part is None or _shown(effect, part, margin) else WEAK) if kept else DROP
-    return TableLine((name, signed(None if ratio is None else _change(ratio, goal)), decision), "good" if kept else "none")
+    return TableLine((name, change_words(ratio, goal), decision), "good" if kept else "none")
 
 
 def _shown(effect: ChangeEffect | None, part: PartFound, margin: float) -> bool:

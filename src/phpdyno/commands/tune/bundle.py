@@ -9,6 +9,7 @@ from phpdyno.bundle.manifest import Evidence, Manifest, debian_place
 from phpdyno.bundle.write.live_place import place_of_live
 from phpdyno.bundle.write.making import BundleContents, write_bundle
 from phpdyno.commands.tune.builds import rebuilt_in
+from phpdyno.commands.tune.words import kind_words
 from phpdyno.journal.tune import TuneRecord
 from phpdyno.model.runs.tune import Confirmed, Found, Goal, PartFound, TunedRatio
 from phpdyno.session.builds import site_fpm
@@ -73,7 +74,7 @@ def _confirmed(each: Confirmed) -> Evidence:
 
 def _verdict(each: Confirmed) -> str:
     """`improved, relevant`; why there is no number where there is none."""
-    return each.reason if each.kind == "invalid" else each.kind + (f", {each.relevance}" if each.relevance else "")
+    return each.reason if each.kind == "invalid" else kind_words(each)
 
 
 def _evidence(each: Confirmed | PartFound, goal: Goal, confidence: float, verdict: str) -> Evidence:

@@ -49,7 +49,9 @@ def test_several_builds_are_a_table() -> None:
     answer = build_answer(found, "")
     assert answer.result == "made anew: 20 builds; all their checks passed"
     assert answer.table is not None
+    assert answer.table.heads == ("BUILD", "PHP", "TRAINED ON", "CHECKS", "TOOK")
     assert answer.table.rows[0].cells[0] == "pgo-0"
+    assert len(answer.table.rows[0].cells) == len(answer.table.heads)
     assert answer.table.rest.endswith("more builds: phpdyno build --list")
     assert answer.lines <= MOST_LINES
     wrong = structs.replace(MADE, name="pgo-9", checks=(FAILED,))

@@ -77,3 +77,8 @@ def test_without_an_interval_nothing_is_called_the_fastest() -> None:
     answer = connectors_answer(found(part("select", SYNC, unsure)), ENDED, RUN)
     assert answer.result == "highest so far: own fibers@128 unix, about 20 times the control's operations/s"
     assert answer.beside[1] == "No interval yet: a longer --budget gives them."
+    both = connectors_answer(found(part("select", SYNC, FIBERS), part("ping", SYNC, unsure)), ENDED, RUN)
+    assert both.result == "highest so far in all 2 operations: own fibers@128 unix"
+    other = structs.replace(unsure, row="own pipeline@16 unix")
+    each = connectors_answer(found(part("select", SYNC, FIBERS), part("ping", SYNC, other)), ENDED, RUN)
+    assert each.result == "highest so far: 2 clients, each in other operations"

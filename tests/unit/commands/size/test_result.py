@@ -14,7 +14,7 @@ from phpdyno.commands.size.record import ManagerFailed, PoolMeasured, SizeConclu
 from phpdyno.commands.size.render.page import render_size
 from phpdyno.commands.size.render.terminal import size_summary
 from phpdyno.commands.size.result import _agree, found_of
-from phpdyno.commands.size.words import MISSED, mib, ms, part, span
+from phpdyno.commands.size.words import mib, ms, part, span
 from phpdyno.report.answer.shape import MOST_LINES
 from tests.support.made_up import sizes
 
@@ -239,10 +239,21 @@ def test_the_answer_names_the_pool_and_how_to_have_it(waiting: SizeFound) -> Non
 
 
 def test_a_prediction_that_fails_stands_beside_the_answer_and_the_pools_are_all_there(waiting: SizeFound) -> None:
-    missed = f"{MISSED} for this app: p99 at 195/s was predicted as 30 ms, and 134 ms was measured: only that counts."
-    answer = size_answer(msgspec.structs.replace(waiting, sentences=(missed, *waiting.sentences)), "runs/one", "runs/one/bundle")
+    missed = (
+        "The prediction of response times fails for this app: p99 at 195/s was predicted as 30 ms (29 ms to 31 ms), "
+        "and 134 ms (130 ms to 138 ms) was measured: only that counts."
+    )
+    pool = msgspec.structs.replace(
+        waiting.recommended,
+        rate_per_s=195.0,
+        predicted_p99_ms=Estimate(30.0, 29.0, 31.0, 0),
+        p99_ms=Estimate(134.0, 130.0, 138.0, 3),
+        within=False,
+    )
+    failed = msgspec.structs.replace(waiting, recommended=pool, sentences=(missed, *waiting.sentences))
+    answer = size_answer(failed, "runs/one", "runs/one/bundle")
     assert answer.doubts == (f"Warning: {missed[:1].lower()}{missed[1:]}",)
-    assert not any(each.startswith(MISSED) for each in answer.notes)
+    assert not any(each.startswith("The prediction of response times fails") for each in answer.notes)
     assert answer.table is not None
     assert len(answer.table.rows) == len([row for row in waiting.confirmed if row.per_s is not None])
 

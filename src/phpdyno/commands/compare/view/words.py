@@ -31,7 +31,7 @@ def finding(row: Row) -> str:
         return f"no number ({row.reason})" if row.reason else "no number"
     if seen is None:
         return waiting(row)
-    told = f"{said(seen, *less_more(row.metric, row.unit), percent(row.confidence))[:-1]}{_evidence(row)})"
+    told = said(seen, *less_more(row.metric, row.unit), percent(row.confidence), _evidence(row))
     match row.kind:
         case "improved" | "regressed":
             return told

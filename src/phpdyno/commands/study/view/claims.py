@@ -69,12 +69,12 @@ def in_one_sentence(view: StudyView) -> str:
         told = [f"{number} {_within(number) if side == 'alike' else f'{_are(number)} {side} here'}" for side, number in counted.items()]
         return f"of {len(sides)} effects that the reference gives, {', '.join(told)}"
     asked = {each.title for each in view.contrasts}
-    decided = [each for each in claims if each.question in asked and not each.open and each.here != (NOTHING,)]
-    measured = [each for each in claims if each.question in asked and any(not words.endswith(NOTHING) for words in each.here)]
     if not asked:
         return ""
-    left = f", {len(measured) - len(decided)} not decided" if len(measured) > len(decided) else ""
-    return f"{len(decided)} of {count(len(asked), 'question')} decided{left}"
+    mine = [each for each in claims if each.question in asked]
+    decided = sum(not each.open for each in mine)
+    left = sum(each.open and any(not words.endswith(NOTHING) for words in each.here) for each in mine)
+    return f"{decided} of {count(len(asked), 'question')} decided" + (f", {left} not decided" if left else "")
 
 
 def _within(number: int) -> str:
