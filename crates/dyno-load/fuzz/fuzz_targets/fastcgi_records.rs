@@ -1,7 +1,7 @@
 //! Any bytes as the records of a FastCGI responder.
 #![no_main]
 
-#[path = "../../tests/splits/mod.rs"]
+#[path = "../../tests/all/splits/mod.rs"]
 mod splits;
 
 use dyno_load::fastcgi::Parser;

@@ -1,7 +1,7 @@
 //! Any bytes as the answers to an HTTP request: heads, interim responses, lengths, chunks, trailers, closes.
 #![no_main]
 
-#[path = "../../tests/splits/mod.rs"]
+#[path = "../../tests/all/splits/mod.rs"]
 mod splits;
 
 use libfuzzer_sys::fuzz_target;

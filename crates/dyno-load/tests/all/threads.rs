@@ -1,16 +1,14 @@
 //! Runs on several threads: nothing lost, everything in its place, all of them ended together.
 
-mod fake_servers;
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dyno_load::{Engine, Error, Expected, Samples, Target, Width};
-use fake_servers::{
+use crate::fake_servers::{
     FakeServer, HELLO, MS, Peer, always, engine, engine_of, fastcgi_answer, fastcgi_target, get, hang, http_target,
     impatient, outcomes, read_fastcgi, read_http, sleep_ms, socket_path,
 };
+use dyno_load::{Engine, Error, Expected, Samples, Target, Width};
 use proptest::prelude::*;
 
 fn width(connections: usize, threads: usize) -> Width {

@@ -1,14 +1,12 @@
 //! Properties of the parsers: how the bytes are cut does not matter, and no bytes make them panic.
 
-mod splits;
-
+use crate::splits::{Feed, Http, Parsed, assert_alike, split_input};
 use dyno_load::fastcgi;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use splits::{Feed, Http, Parsed, assert_alike, split_input};
 
 fn parse(mut parser: impl Feed, bytes: &[u8], cuts: &[usize]) -> Result<Parsed, dyno_load::Malformed> {
-    splits::parse(&mut parser, bytes, cuts)
+    crate::splits::parse(&mut parser, bytes, cuts)
 }
 
 fn cuts() -> impl Strategy<Value = Vec<usize>> {

@@ -1,15 +1,13 @@
 //! The loop: order, concurrency, stopping, interrupts, and mistakes of the caller.
 
-mod fake_servers;
-
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 
-use dyno_load::{Address, Engine, Error, Expected, Options, Target};
-use fake_servers::{
+use crate::fake_servers::{
     FakeServer, HELLO, MS, Peer, always, engine, engine_of, fastcgi_target, get, hang, http_target, impatient,
     outcomes, read_http, run, sleep_ms, socket_path,
 };
+use dyno_load::{Address, Engine, Error, Expected, Options, Target};
 
 #[test]
 fn a_weighted_sequence_keeps_its_order() {

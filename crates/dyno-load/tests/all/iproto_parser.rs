@@ -1,13 +1,10 @@
 //! Properties of the parser of IPROTO: how the bytes are cut does not matter, and no bytes make it panic.
 
-mod fake_servers;
-mod splits;
-
-use fake_servers::iproto::answer;
+use crate::fake_servers::iproto::answer;
+use crate::splits::iproto::{REFUSED, assert_alike, parse};
+use crate::splits::split_input;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use splits::iproto::{REFUSED, assert_alike, parse};
-use splits::split_input;
 
 /// Types, syncs and bodies.
 fn answers() -> impl Strategy<Value = Vec<(u32, u64, Vec<u8>)>> {

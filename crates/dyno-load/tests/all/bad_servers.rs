@@ -1,15 +1,13 @@
 //! Whatever a server does is an outcome: never a panic, never a hang.
 
-mod fake_servers;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use dyno_load::{Expected, Target, outcome::Outcome};
-use fake_servers::{
+use crate::fake_servers::{
     FakeServer, HELLO, Peer, Serve, always, engine, get, hang, http_target, outcomes, read_http, run, sleep_ms,
 };
+use dyno_load::{Expected, Target, outcome::Outcome};
 
 /// One request to a fake over TCP and one over a unix socket: the same outcome, soon.
 fn outcome_of(serve: impl Serve + Clone) -> &'static str {
@@ -134,7 +132,8 @@ fn ten_thousand_targets() {
         let length = path(number).len() as u64;
         Target::http(get(&path(number)), false, Expected { status: 200, min_bytes: length, max_bytes: length })
     });
-    let mut engine = fake_servers::engine_of(&server.address, targets.collect(), fake_servers::impatient());
+    let mut engine =
+        crate::fake_servers::engine_of(&server.address, targets.collect(), crate::fake_servers::impatient());
     let samples = engine.run((0..10_000).rev().collect(), 4, 1, &mut || false).unwrap();
     assert!(outcomes(&samples).iter().all(|outcome| *outcome == "ok"));
     assert_eq!(samples.connects, 4);
@@ -204,9 +203,9 @@ fn a_gibibyte_is_counted_and_not_kept() {
         (0..1024).try_for_each(|_| peer.write_all(&piece))
     });
     let target = Target::http(get("/"), false, Expected { status: 200, min_bytes: 0, max_bytes: GIBIBYTE - 1 });
-    let mut options = fake_servers::impatient();
-    options.response_timeout_ns = 30_000 * fake_servers::MS;
-    let samples = run(&mut fake_servers::engine_of(&server.address, vec![target], options), 1, 1);
+    let mut options = crate::fake_servers::impatient();
+    options.response_timeout_ns = 30_000 * crate::fake_servers::MS;
+    let samples = run(&mut crate::fake_servers::engine_of(&server.address, vec![target], options), 1, 1);
     assert_eq!((outcomes(&samples)[0], samples.body_bytes[0]), ("wrong_length", GIBIBYTE));
 }
 

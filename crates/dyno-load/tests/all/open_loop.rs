@@ -1,15 +1,13 @@
 //! The open loop: what is sent when, what waits, and what a slow or dead server changes about it.
 
-mod fake_servers;
-
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use dyno_load::{Engine, Error, Expected, Samples, Target, Width};
-use fake_servers::{
+use crate::fake_servers::{
     FakeServer, HELLO, MS, Peer, always, engine, engine_of, get, hang, http_target, impatient, outcomes, read_http,
     run, sleep_ms, socket_path,
 };
+use dyno_load::{Engine, Error, Expected, Samples, Target, Width};
 use proptest::prelude::*;
 
 const SECOND: u64 = 1000 * MS;

@@ -1,15 +1,13 @@
 //! FastCGI responders, good and bad.
 
-mod fake_servers;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dyno_load::{Expected, Options, Target};
-use fake_servers::{
+use crate::fake_servers::{
     FakeServer, MS, Peer, engine, engine_of, fastcgi_answer, fastcgi_target, hang, impatient, outcomes, read_fastcgi,
     record, run, sleep_ms,
 };
+use dyno_load::{Expected, Options, Target};
 
 const PAGE: &[u8] = b"Content-type: text/html\r\n\r\nhello";
 

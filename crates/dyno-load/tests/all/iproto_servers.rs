@@ -1,16 +1,14 @@
 //! The pipeline against fakes that answer well, in all the orders and pieces that a server may choose.
 
-mod fake_servers;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dyno_load::iproto::Frame;
-use fake_servers::iproto::{
+use crate::fake_servers::iproto::{
     NO_SUCH_SPACE, NOTHING, PUSH, SELECT, SYNC_OFFSET, answer, failure, flow, frame, greeting, in_batches, pipeline,
     pipeline_of, read_request, request,
 };
-use fake_servers::{FakeServer, Peer, outcomes, sleep_ms};
+use crate::fake_servers::{FakeServer, Peer, outcomes, sleep_ms};
+use dyno_load::iproto::Frame;
 
 fn each(syncs: &[u64]) -> Vec<u8> {
     syncs.iter().flat_map(|sync| answer(0, *sync, NOTHING)).collect()

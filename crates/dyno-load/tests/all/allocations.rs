@@ -1,17 +1,15 @@
 //! Proof that a run allocates its columns and nothing per request: counted by the allocator, on the thread of the
 //! engine.
 
-mod fake_servers;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use dyno_load::{Engine, Expected, Options, Target};
-use fake_servers::iproto::{NOTHING, answer, in_batches, pipeline};
-use fake_servers::{
+use crate::fake_servers::iproto::{NOTHING, answer, in_batches, pipeline};
+use crate::fake_servers::{
     FakeServer, HELLO, Peer, always, engine, engine_of, fastcgi_answer, fastcgi_target, get, http_target, impatient,
     outcomes, read_fastcgi, read_http, run, sleep_ms, socket_path,
 };
+use dyno_load::{Engine, Expected, Options, Target};
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };

@@ -1,15 +1,13 @@
 //! Which connections are opened, kept, given up, and refused.
 
-mod fake_servers;
-
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixListener;
 
-use dyno_load::{Expected, Options, Target};
-use fake_servers::{
+use crate::fake_servers::{
     FakeServer, HELLO, MS, Peer, always, engine, engine_of, get, hang, http_target, impatient, outcomes, read_http,
     run, sleep_ms, socket_path,
 };
+use dyno_load::{Expected, Options, Target};
 
 fn close_after_each(peer: &mut dyn Peer, _: usize) -> std::io::Result<()> {
     read_http(peer)?;

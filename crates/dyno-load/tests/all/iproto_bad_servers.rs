@@ -1,13 +1,11 @@
 //! Whatever a server does to a pipeline is an outcome: never a panic, never a hang.
 
-mod fake_servers;
-
 use std::time::{Duration, Instant};
 
-use fake_servers::iproto::{
+use crate::fake_servers::iproto::{
     NO_SUCH_SPACE, NOTHING, answer, failure, flow, greeting, in_batches, once, packet, pipeline, read_request,
 };
-use fake_servers::{FakeServer, Peer, Serve, hang, outcomes, sleep_ms, socket_path};
+use crate::fake_servers::{FakeServer, Peer, Serve, hang, outcomes, sleep_ms, socket_path};
 
 /// Ten requests, five in flight: the outcomes of the first and the last, and why the run ended.
 fn fate(serve: impl Serve + Clone) -> (&'static str, &'static str, String) {
@@ -138,7 +136,7 @@ fn a_close_in_mid_flight() {
     assert!(samples.sent_ns[..7].iter().all(|sent| *sent > 0) && samples.sent_ns[7..].iter().all(|sent| *sent == 0));
     // Half an answer is none.
     let server = FakeServer::unix(once(|sync| answer(0, sync, b"half of it")[..33].to_vec()));
-    let mut pipeline = fake_servers::iproto::pipeline(&server.address);
+    let mut pipeline = crate::fake_servers::iproto::pipeline(&server.address);
     let samples = flow(&mut pipeline, 10, 1);
     expected = [["closed_early"; 1].as_slice(), &["abandoned"; 9]].concat();
     assert_eq!((outcomes(&samples), samples.body_bytes[0], samples.done_ns[0]), (expected, 5, 0));

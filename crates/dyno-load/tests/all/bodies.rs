@@ -1,11 +1,9 @@
 //! Bodies held against a pattern: what differs is told and kept, and is no failure.
 
-mod fake_servers;
-
 use std::sync::Arc;
 
+use crate::fake_servers::{FakeServer, Peer, engine, fastcgi_answer, get, outcomes, read_fastcgi, read_http, run};
 use dyno_load::{Expected, Gap, Pattern, Target};
-use fake_servers::{FakeServer, Peer, engine, fastcgi_answer, get, outcomes, read_fastcgi, read_http, run};
 
 const PAGE: &[u8] = b"<p>at 12:00</p><p>right</p>";
 const WRONG: &[u8] = b"<p>at 12:00</p><p>wrung</p>";

@@ -1,0 +1,16 @@
+//! All tests against fake servers and of the parsers: one program, because each would be linked and optimized anew.
+
+mod allocations;
+mod bad_servers;
+mod bodies;
+mod closed_loop;
+mod connections;
+mod fake_servers;
+mod fastcgi_servers;
+mod iproto_bad_servers;
+mod iproto_parser;
+mod iproto_servers;
+mod open_loop;
+mod parsers;
+mod splits;
+mod threads;
