@@ -7,6 +7,7 @@ from cyclopts import App, CycloptsError, Group
 
 from phpdyno import __version__
 from phpdyno.cli.examples import EPILOGUES
+from phpdyno.cli.misused import usage_error
 from phpdyno.cli.own_commands import completion, manual
 from phpdyno.commands.build.options import build
 from phpdyno.commands.bundle.options import bundle_app
@@ -88,7 +89,7 @@ def run(argv: list[str]) -> int:
     try:
         result = app(argv, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        raise UsageError(" ".join(str(error).split()), next_step="see phpdyno --help") from error
+        raise usage_error(error) from error
     sys.stdout.flush()
     return result if isinstance(result, int) else 0
 

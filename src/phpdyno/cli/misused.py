@@ -1,0 +1,68 @@
+"""A command line that cannot be parsed, in phpdyno's own words: where, what, and the next step."""
+
+from typing import Literal, get_args, get_origin
+
+from cyclopts import App, ArgumentCollection, CoercionError, CycloptsError, RepeatArgumentError
+from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
+
+from phpdyno.config.nearest import nearest
+from phpdyno.errors import UsageError
+
+KINDS = {int: "whole number", float: "number"}
+"""What a value should have been, by the type that it could not be made into."""
+
+
+def usage_error(error: CycloptsError) -> UsageError:
+    """The fault that a person is told. The next step is the name that was probably meant, and the
+    help of the command that was asked for."""
+    command = " ".join(error.command_chain or ())
+    what, near = _read(error)
+    manual = f"phpdyno {command} --help" if command else "phpdyno --help"
+    return UsageError(what, where=command, next_step=f"did you mean {near}? see {manual}" if near else f"see {manual}")
+
+
+def _read(error: CycloptsError) -> tuple[str, str]:
+    """What is wrong, and the known name nearest to a mistyped one ('' for none)."""
+    match error:
+        case UnknownOptionError():
+            given = (error.token.keyword or error.token.value).partition("=")[0]
+            return f"there is no option {given}", nearest(given, _options(error.argument_collection))
+        case UnknownCommandError():
+            given = (error.unused_tokens or [""])[0]
+            kind = "option" if given.startswith("-") else "command"
+            return f"there is no {kind} {given}", nearest(given, _commands(error.app))
+        case UnusedCliTokensError():
+            given = " ".join(error.unused_tokens or ())
+            return f"nothing more is expected, and there is: {given}", ""
+        case RepeatArgumentError():
+            return f"{error.token.keyword} is given more than once", ""
+        case CoercionError():
+            return _unsuited(error)
+        case MissingArgumentError() if error.argument is not None:
+            name = error.keyword or error.argument.name
+            return f"{name} has no value" if name.startswith("-") else f"{name} is missing", ""
+    # Whatever else the library may say has its own words, which end with a full stop.
+    return " ".join(str(error).split()).rstrip("."), ""
+
+
+def _unsuited(error: CoercionError) -> tuple[str, str]:
+    """A value that is not of the kind its option wants."""
+    if error.token is None or error.target_type is None:
+        return " ".join(str(error).split()).rstrip("."), ""
+    given = error.token.value
+    name = error.token.keyword or (error.argument.name.lstrip("-").upper() if error.argument is not None else "")
+    start = f"{name} {given}".strip()
+    if get_origin(error.target_type) is Literal:
+        choices = [str(choice) for choice in get_args(error.target_type)]
+        return f"{start} is not known; it is one of: {', '.join(choices)}", nearest(given, choices)
+    if error.target_type is bool:
+        return f"{name} takes no value, and has {given}", ""
+    return f"{start} is no {KINDS.get(error.target_type, error.target_type.__name__)}", ""
+
+
+def _options(collection: ArgumentCollection) -> list[str]:
+    return [name for argument in collection if argument.parse for name in argument.names if name.startswith("--")]
+
+
+def _commands(app: App | None) -> list[str]:
+    return [name for name in app if not name.startswith("-")] if app is not None else []
