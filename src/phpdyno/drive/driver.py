@@ -1,7 +1,7 @@
 """Drives one instance: one slot at a time, and single fetches whose whole answer is kept."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -154,9 +154,9 @@ def failures(samples: Samples) -> str:
     return in_words(failure_kinds(samples))
 
 
-def in_words(kinds: Counter[str]) -> str:
+def in_words(kinds: Mapping[str, int]) -> str:
     """Failures in words (`2 closed_early, 1 wrong_status (502)`), those never waited for last; ''
     when there are none."""
-    said = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common() if kind != GIVEN_UP)
-    rest = f"the rest ({kinds[GIVEN_UP]}) not sent or not waited for" if kinds[GIVEN_UP] else ""
+    said = ", ".join(f"{count} {kind}" for kind, count in Counter(kinds).most_common() if kind != GIVEN_UP)
+    rest = f"the rest ({kinds[GIVEN_UP]}) not sent or not waited for" if kinds.get(GIVEN_UP) else ""
     return "; ".join(part for part in (said, rest) if part)

@@ -223,7 +223,7 @@ class SweepRunner:
                 visits_s.append(time.monotonic() - visit_began)
                 driven_s.append(visit.drive_ns / 1e9)
                 if not visit.valid:
-                    raise ArmFailed(arm, f"no request gets a valid answer at c = {point.concurrency}: {in_words(Counter(visit.kinds))}")
+                    raise ArmFailed(arm, f"no request gets a valid answer at c = {point.concurrency}: {in_words(visit.kinds)}")
                 rates[point] = throughput_of(visit)
                 loads += self._loads_of(visit)
         beside_s = max(0.0, statistics.fmean(visits_s) - statistics.fmean(driven_s))

@@ -239,7 +239,7 @@ class Pools:
         if broken := instance.broken():
             raise ArmFailed(instance.arm, broken)
         if not visit.valid:
-            raise ArmFailed(instance.arm, f"no request gets a valid answer: {in_words(structs.asdict(visit)['kinds'])}")
+            raise ArmFailed(instance.arm, f"no request gets a valid answer: {in_words(visit.kinds)}")
         return visit
 
     # ---- what the onlooker is told --------------------------------------------------------------
