@@ -23,26 +23,28 @@ def usage_error(error: CycloptsError) -> UsageError:
 
 def _read(error: CycloptsError) -> tuple[str, str]:
     """What is wrong, and the known name nearest to a mistyped one ('' for none)."""
+    near = ""
     match error:
         case UnknownOptionError():
             given = (error.token.keyword or error.token.value).partition("=")[0]
-            return f"there is no option {given}", nearest(given, _options(error.argument_collection))
+            what, near = f"there is no option {given}", nearest(given, _options(error.argument_collection))
         case UnknownCommandError():
             given = (error.unused_tokens or [""])[0]
             kind = "option" if given.startswith("-") else "command"
-            return f"there is no {kind} {given}", nearest(given, _commands(error.app))
+            what, near = f"there is no {kind} {given}", nearest(given, _commands(error.app))
         case UnusedCliTokensError():
-            given = " ".join(error.unused_tokens or ())
-            return f"nothing more is expected, and there is: {given}", ""
+            what = f"nothing more is expected, and there is: {' '.join(error.unused_tokens or ())}"
         case RepeatArgumentError():
-            return f"{error.token.keyword} is given more than once", ""
+            what = f"{error.token.keyword} is given more than once"
         case CoercionError():
-            return _unsuited(error)
+            what, near = _unsuited(error)
         case MissingArgumentError() if error.argument is not None:
             name = error.keyword or error.argument.name
-            return f"{name} has no value" if name.startswith("-") else f"{name} is missing", ""
-    # Whatever else the library may say has its own words, which end with a full stop.
-    return " ".join(str(error).split()).rstrip("."), ""
+            what = f"{name} has no value" if name.startswith("-") else f"{name} is missing"
+        case _:
+            # Whatever else the library may say has its own words, which end with a full stop.
+            what = " ".join(str(error).split()).rstrip(".")
+    return what, near
 
 
 def _unsuited(error: CoercionError) -> tuple[str, str]:
