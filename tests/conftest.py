@@ -12,6 +12,7 @@ import pytest
 
 from phpdyno.host import namespaces
 from tests.support.real.command import end_started
+from tests.support.real.outside import keep_host_network
 from tests.support.traces import DEFAULT_LIVE_ROOT, SESSION_PREFIX
 
 PAGES = Path("/proc/sys/vm/nr_hugepages")
@@ -63,5 +64,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if hasattr(config, "workerinput") and os.geteuid() == 0:
+        keep_host_network()
         namespaces.unshare(namespaces.NEWNET)
         namespaces.loopback_up()

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from phpdyno.apps.source import silent
+from phpdyno.commands.connectors.program import PACKAGES, find_server
+from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
+from phpdyno.servers.tarantool.server import TarantoolProgram
+from tests.support.real.apps import need_packages
+from tests.support.real.outside import host_network
 from tests.support.real.services import free_port, refused
 from tests.support.traces import wait_for_no_traces
 
@@ -26,6 +32,14 @@ def bottled(tmp_path: Path) -> None:
     with Supervisor(tmp_path / "bottled") as supervisor:
         if supervisor.no_bottle:
             pytest.skip(f"no bottle can be made here: {supervisor.no_bottle}")
+
+
+@pytest.fixture(scope="session")
+def tarantool(tmp_path_factory: pytest.TempPathFactory) -> TarantoolProgram:
+    """Debian's server, in the cache from now on."""
+    need_packages(PACKAGES)
+    with host_network(), Supervisor(tmp_path_factory.mktemp("fetching"), bottle=False) as supervisor:
+        return find_server(None, supervisor, cache=cache_dir(), progress=silent)
 
 
 @pytest.fixture

@@ -22,8 +22,9 @@ from phpdyno.servers.programs.finding import find_program
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.real.apps import ask, check_read_only, fetch, need_packages, on_the_bench, served, written
 from tests.support.real.command import FEWEST, phpdyno, records_of, row
+from tests.support.real.outside import host_network
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 APPS = {"symfony-hello": symfony_hello, "mediawiki": mediawiki, "wordpress": wordpress}
 NAMES = [pytest.param(name, marks=pytest.mark.long if name == "mediawiki" else ()) for name in APPS]
@@ -43,6 +44,27 @@ SETTINGS = [
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def download(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Callable[[str], list[str]]:
+    """Puts an app into the cache, once; what was told of it."""
+
+    @functools.cache
+    def first(name: str) -> list[str]:
+        need_packages(APPS[name].PACKAGES)
+        told: list[str] = []
+        with host_network(), Supervisor(tmp_path_factory.mktemp("first")) as supervisor:
+            open_app(name).prepare(supervisor, cache=cache, progress=told.append)
+        return told
+
+    return first
+
+
+@pytest.fixture
+def downloaded(name: str, download: Callable[[str], list[str]]) -> list[str]:
+    """What was told when the app of a test was downloaded."""
+    return download(name)
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +105,12 @@ def statements(supervisor: Supervisor, database: Database | None) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_downloaded_once_then_only_copied(tmp_path: Path, cache: Path, name: str) -> None:
-    need_packages(APPS[name].PACKAGES)
-    told: list[str] = []
-    for turn in ("first", "second"):
-        with Supervisor(tmp_path / turn) as supervisor:
-            app = open_app(name).prepare(supervisor, cache=cache, progress=told.append)
-            assert app.settings == open_app(name).settings
-            assert all(app.env[setting.env] == setting.default for setting in app.settings.values())
+def test_downloaded_once_then_only_copied(tmp_path: Path, cache: Path, name: str, downloaded: list[str]) -> None:
+    told = [*downloaded]
+    with Supervisor(tmp_path / "second") as supervisor:
+        app = open_app(name).prepare(supervisor, cache=cache, progress=told.append)
+        assert app.settings == open_app(name).settings
+        assert all(app.env[setting.env] == setting.default for setting in app.settings.values())
     with Supervisor(tmp_path / "third") as supervisor:
         assert open_app(name).version(supervisor, cache=cache, progress=told.append) == app.version
         assert not (supervisor.live / "app").exists()
@@ -98,9 +118,9 @@ def test_downloaded_once_then_only_copied(tmp_path: Path, cache: Path, name: str
     assert [line.split()[0] for line in told if "downloading" in line or "copying" in line] == ["downloading", "copying", "copying"]
 
 
+@pytest.mark.usefixtures("downloaded")
 @pytest.mark.parametrize("name", NAMES)
 def test_two_copies_answer_equally_and_write_nothing(name: str, answers_of: Callable[..., list[list[Answer]]]) -> None:
-    need_packages(APPS[name].PACKAGES)
     first, second = answers_of(name), answers_of(name, number=2)
 
     expectation = expect(APPS[name].TARGETS, list(zip(*first, strict=True)))
@@ -111,10 +131,10 @@ def test_two_copies_answer_equally_and_write_nothing(name: str, answers_of: Call
     assert max(mask.masked_fraction for mask in expectation.masks) < 0.02
 
 
+@pytest.mark.usefixtures("downloaded")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_target_over_fastcgi(tmp_path: Path, cache: Path, name: str) -> None:
     """Through nginx they are asked by the comparison below."""
-    need_packages(APPS[name].PACKAGES)
     with Supervisor(tmp_path / "logs") as supervisor:
         app = open_app(name).prepare(supervisor, cache=cache, progress=silent)
         with on_the_bench(supervisor, app) as driven:
@@ -127,11 +147,11 @@ def test_every_target_over_fastcgi(tmp_path: Path, cache: Path, name: str) -> No
     assert max(row.masked_fraction for row in rows) < 0.02
 
 
+@pytest.mark.usefixtures("downloaded")
 @pytest.mark.parametrize(("name", "setting", "value"), SETTINGS)
 def test_every_value_of_a_setting_answers_equally(
     name: str, setting: str, value: str, answers_of: Callable[..., list[list[Answer]]]
 ) -> None:
-    need_packages(APPS[name].PACKAGES)
     control = answers_of(name)
     (treatment,) = answers_of(name, times=1, **{APPS[name].SETTINGS[setting].env: value})
 
@@ -140,8 +160,10 @@ def test_every_value_of_a_setting_answers_equally(
 
 
 @pytest.mark.parametrize(("debug", "file"), [("0", "App_KernelProdContainer.php"), ("1", "App_KernelProdDebugContainer.php")])
-def test_symfony_uses_the_caches_that_were_made_for_its_mode(tmp_path: Path, cache: Path, debug: str, file: str) -> None:
-    need_packages(symfony_hello.PACKAGES)
+def test_symfony_uses_the_caches_that_were_made_for_its_mode(
+    tmp_path: Path, cache: Path, debug: str, file: str, download: Callable[[str], list[str]]
+) -> None:
+    download("symfony-hello")
     with Supervisor(tmp_path / "logs") as supervisor:
         app = open_app("symfony-hello").prepare(supervisor, cache=cache, progress=silent)
         caches = supervisor.live / "app/var"
@@ -157,9 +179,9 @@ def test_symfony_uses_the_caches_that_were_made_for_its_mode(tmp_path: Path, cac
     assert (b"There is no part nothing" in missing.body) == (debug == "1")
 
 
+@pytest.mark.usefixtures("downloaded")
 @pytest.mark.parametrize("name", NAMES)
 def test_compared_with_itself_by_the_real_command(tmp_path: Path, cache: Path, name: str) -> None:
-    need_packages(APPS[name].PACKAGES)
     runs = tmp_path / "runs"
     env = {**os.environ, "PHPDYNO_CACHE": str(cache)}
     load = ("--aa", *FEWEST, "--budget", BUDGETS[name])

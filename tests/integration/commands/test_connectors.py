@@ -24,7 +24,7 @@ from tests.support.places import ROOT
 from tests.support.real.command import await_journal, fault_of, phpdyno, start
 from tests.support.traces import wait_for_no_traces
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("tarantool")]
 
 ELSEWHERE = frozenset({"ping", "select", "delete", "sql-select", "sql-delete"})
 """Operations that other tests carry out, the last two as prepared statements."""

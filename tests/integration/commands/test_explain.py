@@ -13,7 +13,7 @@ import pytest
 
 from phpdyno.model.inside.explained import Explained, Figure, SectionKey
 from phpdyno.report.answer.shape import MOST_LINES
-from phpdyno.servers.programs.finding import find_program
+from phpdyno.servers.programs.finding import find_program, program_path
 from tests.integration.commands.test_doctor import programs_but
 from tests.support.optional import needs
 from tests.support.real.command import FEWEST, await_journal, fault_of, phpdyno, site, start, the_run
@@ -147,9 +147,9 @@ def test_the_database_s_share_is_seen_from_both_sides(tmp_path: Path) -> None:
     assert value(found, "cpu", "database") > 0
 
 
+@needs(shutil.which("redis-server", path=program_path()), "redis-server is not installed")
 def test_a_service_is_called_by_its_name_and_what_is_not_known_of_another_is_said(tmp_path: Path) -> None:
     find_program("mariadbd")
-    find_program("redis-server")
     extra = (
         '[service.goods]\nkind = "mariadb"\nat = "db.shop.example:3306"\ndump = "shop.sql"\ndatabase = "shop"\n'
         '[service.cache]\nkind = "redis"\nat = "127.0.0.1:6399"'

@@ -15,8 +15,10 @@ from phpdyno.errors import DynoError
 from phpdyno.php_build.compile.flags import flags_of
 from phpdyno.php_build.compile.tree import ADDED, PROGRAMS, Built, SourceTree
 from phpdyno.php_build.pipeline import _keep
+from phpdyno.php_build.source.needs import TOOLS, missing_of
 from phpdyno.php_build.train.profiles import merge
 from phpdyno.servers.supervision.supervisor import Supervisor
+from tests.support.optional import needs
 from tests.support.real.command import fault_of, phpdyno
 from tests.support.real.extension import extension_source
 
@@ -24,6 +26,7 @@ pytestmark = pytest.mark.integration
 
 O2 = flags_of(parse_recipe("o2"), "plain")
 KEPT = "what was there before"
+MISSING = missing_of(TOOLS)
 IN_BOTTLE = pytest.mark.skipif(os.geteuid() != 0, reason="only root compiles with the rights of another account")
 HEADERS = {
     "main/php_version.h": '#define PHP_VERSION "8.4.2"\n#define PHP_VERSION_ID 80402\n',
@@ -144,6 +147,7 @@ def test_profiles_that_are_no_profiles_are_read_without_our_rights(tmp_path: Pat
             merge([(tmp_path / "one", 1.0), (tmp_path / "two", 2.0)], tmp_path / "merged", supervisor)
 
 
+@needs(not MISSING, f"compiling PHP needs {', '.join(MISSING)}")
 def test_a_source_that_fails_is_one_line_and_its_record_is_nobodys_link(tmp_path: Path, victim: Path) -> None:
     source = hostile(tmp_path / "source", victim, status=3)
     cache = tmp_path / "cache"

@@ -8,11 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from phpdyno._native import OUTCOMES, Frame, Pipeline, Samples
-from phpdyno.apps.source import silent
-from phpdyno.commands.connectors.program import find_server
-from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
-from phpdyno.servers.tarantool.server import ServerSettings, Tarantool
+from phpdyno.servers.tarantool.server import ServerSettings, Tarantool, TarantoolProgram
 from tests.support.real.iproto import EMPTY, PING, SYNC_OFFSET, ask_number, evaluate, request, rows, select, string, uint
 
 pytestmark = pytest.mark.integration
@@ -23,12 +20,10 @@ NO_SUCH_SPACE = 36
 
 
 @pytest.fixture(scope="module", params=["unix", "tcp"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    with Supervisor() as supervisor:
-        program = find_server(None, supervisor, cache=cache_dir(), progress=silent)
-        with Tarantool.start(supervisor, program, ServerSettings(tuples=TUPLES)) as server:
-            told = server.listen_on_unix() if request.param == "unix" else server.listen_on_tcp()
-            yield told.replace("://", ":")
+def address(request: pytest.FixtureRequest, tarantool: TarantoolProgram) -> Iterator[str]:
+    with Supervisor() as supervisor, Tarantool.start(supervisor, tarantool, ServerSettings(tuples=TUPLES)) as server:
+        told = server.listen_on_unix() if request.param == "unix" else server.listen_on_tcp()
+        yield told.replace("://", ":")
 
 
 @pytest.fixture

@@ -7,21 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from phpdyno.apps.source import silent
-from phpdyno.commands.connectors.program import find_server
 from phpdyno.commands.connectors.run import OWN_CONNECTOR
-from phpdyno.paths import cache_dir
-from phpdyno.servers.supervision.supervisor import Supervisor
+from phpdyno.servers.tarantool.server import TarantoolProgram
 from tests.support.optional import needs
 
 PHPUNIT = shutil.which("phpunit") or ""
 pytestmark = [pytest.mark.integration, needs(PHPUNIT, "the tests of php/tarantool need phpunit: sudo apt-get install phpunit")]
 
 
-def test_its_own_tests_pass(tmp_path: Path) -> None:
-    with Supervisor(tmp_path / "logs", bottle=False) as supervisor:
-        program = find_server(None, supervisor, cache=cache_dir(), progress=silent)
-    env = {**os.environ, **program.env, "TARANTOOL_SERVER": str(program.binary)}
+def test_its_own_tests_pass(tmp_path: Path, tarantool: TarantoolProgram) -> None:
+    env = {**os.environ, **tarantool.env, "TARANTOOL_SERVER": str(tarantool.binary)}
     argv = [PHPUNIT, "--configuration", str(OWN_CONNECTOR.parent / "phpunit.xml.dist"), "--do-not-cache-result"]
     answer = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
     assert answer.returncode == 0, answer.stdout[-3000:]

@@ -11,7 +11,6 @@ import pytest
 from phpdyno.apps.source import silent
 from phpdyno.commands.connectors.program import find_server
 from phpdyno.errors import DynoError, UsageError
-from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.servers.tarantool.iproto import Iproto
 from phpdyno.servers.tarantool.server import ServerSettings, Tarantool, TarantoolProgram
@@ -20,13 +19,8 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def program(supervisor: Supervisor) -> TarantoolProgram:
-    return find_server(None, supervisor, cache=cache_dir(), progress=silent)
-
-
-@pytest.fixture
-def server(supervisor: Supervisor, program: TarantoolProgram) -> Iterator[Tarantool]:
-    with Tarantool.start(supervisor, program, ServerSettings(tuples=100)) as server:
+def server(supervisor: Supervisor, tarantool: TarantoolProgram) -> Iterator[Tarantool]:
+    with Tarantool.start(supervisor, tarantool, ServerSettings(tuples=100)) as server:
         yield server
 
 
@@ -90,16 +84,16 @@ def test_a_server_that_is_none_is_refused(supervisor: Supervisor, tmp_path: Path
             find_server(binary, supervisor, cache=tmp_path, progress=silent)
 
 
-def test_a_setting_that_it_does_not_know_is_one_line(supervisor: Supervisor, program: TarantoolProgram) -> None:
+def test_a_setting_that_it_does_not_know_is_one_line(supervisor: Supervisor, tarantool: TarantoolProgram) -> None:
     with (
         pytest.raises(DynoError, match=r"tarantool does not start: .*wal_mode"),
-        Tarantool.start(supervisor, program, ServerSettings(wal_mode="sometimes")),
+        Tarantool.start(supervisor, tarantool, ServerSettings(wal_mode="sometimes")),
     ):
         pass
 
 
-def test_nothing_of_it_is_left(program: TarantoolProgram, tmp_path: Path) -> None:
-    with Supervisor(tmp_path / "more-logs") as supervisor, Tarantool.start(supervisor, program, ServerSettings(tuples=10)) as server:
+def test_nothing_of_it_is_left(tarantool: TarantoolProgram, tmp_path: Path) -> None:
+    with Supervisor(tmp_path / "more-logs") as supervisor, Tarantool.start(supervisor, tarantool, ServerSettings(tuples=10)) as server:
         pid, path = server.child.pid, server.socket
     assert not path.exists()
     with pytest.raises(ProcessLookupError):

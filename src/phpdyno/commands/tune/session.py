@@ -59,10 +59,11 @@ def subject_of(asked: TuneRequest) -> TuneSubject:
     loaded = str(asked.loaded_concurrency)
     bases = Bases(reader.for_cpu(given, 1), {"pool.pm.max_children": loaded, **given})
     subject = TuneSubject(asked, definition, Maker(reader, bases))
-    require_servers(asked.transport, subject.controls)
-    refuse_without_nginx(definition, asked.transport, subject.controls)
+    # First: nobody is to install an Apache for what is refused anyway.
     if any(is_apache(arm) for arm in subject.controls):
         raise UsageError("php-fpm is what is tuned; compare and measure take Apache", where=CONTROL_OPTION)
+    require_servers(asked.transport, subject.controls)
+    refuse_without_nginx(definition, asked.transport, subject.controls)
     require_descriptors(2 * asked.loaded_concurrency)
     return subject
 
