@@ -2,6 +2,7 @@
 its policy forbids any request."""
 
 import base64
+import functools
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +47,7 @@ def render_frame(
     from markupsafe import Markup  # noqa: PLC0415
     from plotly.offline import get_plotlyjs  # noqa: PLC0415
 
-    environment = _environment(packages, filters)
+    environment = _environment(tuple(packages), frozenset(filters.items()))
     # Line ends as the browser sees them, or the policy's hashes would not match.
     ours = _source(environment, "report.js")
     scripts = [_inert_end(text).replace("\r\n", "\n") for text in ((get_plotlyjs(), ours) if figures else ("", ours))]
@@ -72,7 +73,9 @@ def embedded_json(value: object) -> str:
     return text
 
 
-def _environment(packages: Sequence[str], filters: Filters) -> "Environment":
+@functools.cache
+def _environment(packages: tuple[str, ...], filters: frozenset[tuple[str, Callable[..., Any]]]) -> "Environment":
+    """The one of all pages of a kind: each template of an environment is compiled once."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
     environment = Environment(
@@ -91,7 +94,7 @@ def _environment(packages: Sequence[str], filters: Filters) -> "Environment":
         "shortened": words.shortened,
         "breakable": _breakable,
         "rest": rest_of,
-        **filters,
+        **dict(filters),
     }
     return environment
 

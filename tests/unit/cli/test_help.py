@@ -35,21 +35,6 @@ def test_the_most_used_commands_come_first_and_the_version_has_a_short_option() 
     assert phpdyno("-V").stdout == phpdyno("--version").stdout
 
 
-@pytest.mark.parametrize(
-    ("typed", "words"),
-    [
-        (("tune", "hello", "--bugdet", "3m"), "Did you mean --budget?"),
-        (("tuen",), 'Did you mean "tune"?'),
-        (("completion", "tcsh"), "bash"),
-    ],
-)
-def test_a_misspelt_word_is_one_line_with_the_right_one(typed: tuple[str, ...], words: str) -> None:
-    answer = phpdyno(*typed)
-    assert answer.returncode == 2
-    (line,) = answer.stderr.strip().splitlines()
-    assert words in line
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_completion_names_the_commands(shell: str) -> None:
     answer = phpdyno("completion", shell)
