@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.host import namespaces
-from tests.support.real.command import end_started
+from tests.support.real.command import end_started, load_once, unload
 from tests.support.real.outside import keep_host_network
 from tests.support.traces import DEFAULT_LIVE_ROOT, SESSION_PREFIX
 
@@ -67,3 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
         keep_host_network()
         namespaces.unshare(namespaces.NEWNET)
         namespaces.loopback_up()
+    load_once()
+
+
+def pytest_unconfigure() -> None:
+    """What commands were forked off ends."""
+    unload()

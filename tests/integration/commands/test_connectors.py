@@ -40,7 +40,7 @@ def measured(runs: Path, *asked: str, timeout_s: float = 240.0, status: int = 0)
 
 
 def test_many_in_flight_are_faster_than_one_and_every_answer_is_right(tmp_path: Path) -> None:
-    found = measured(tmp_path, "--ops", "select", "--in-flight", "128", "--budget", "25s")
+    found = measured(tmp_path, "--ops", "select", "--in-flight", "128", "--budget", "12s")
     (part,) = found["parts"]
     rows = {row["row"]: row for row in part["rows"]}
     assert list(rows) == [
@@ -90,15 +90,17 @@ def test_every_engine_deletes_rightly(tmp_path: Path) -> None:
     assert [(row["problem"], row["failed"]) for row in part["rows"]] == [("", 0)] * 6
 
 
-def test_over_tcp_and_unix_share_one_server(tmp_path: Path) -> None:
-    found = measured(tmp_path, "--ops", "ping", "--engines", "sync", "--over", "unix,tcp", "--budget", "12s")
-    assert [(row["row"], row["problem"]) for row in found["parts"][0]["rows"]] == [
+def test_over_tcp_and_unix_share_one_server_and_a_budget_that_is_too_small_gives_ratios_without_intervals(tmp_path: Path) -> None:
+    found = measured(tmp_path, "--ops", "ping", "--engines", "sync", "--over", "unix,tcp", "--budget", "4s")
+    rows = found["parts"][0]["rows"]
+    assert [(row["row"], row["problem"]) for row in rows] == [
         *(("own sync unix", ""), ("own sync tcp", ""), ("ceiling window@512 unix", ""), ("ceiling window@512 tcp", "")),
     ]
+    assert all(row["high"] is None for row in rows)
 
 
 def test_a_client_that_answers_wrongly_has_no_figure(tmp_path: Path) -> None:
-    asked = ("--ops", "select", "--connectors", "own,tarantool-php", "--engines", "sync", "--budget", "10s")
+    asked = ("--ops", "select", "--connectors", "own,tarantool-php", "--engines", "sync", "--budget", "5s")
     found = measured(tmp_path / "with", *asked, "--with", f"tarantool-php={FAKE}", status=1)
     _, theirs, _ = found["parts"][0]["rows"]
     assert theirs["operations_per_s"] is None
@@ -118,8 +120,11 @@ def test_several_processes_share_the_work_and_all_of_them_are_metered(tmp_path: 
     assert {each["kind"] for each in part["best"]} == {"own sync unix", "own fibers unix"}
 
 
-def test_syscalls_are_counted_for_every_client(tmp_path: Path) -> None:
-    found = measured(tmp_path, "--ops", "ping", "--engines", "fibers,batch", "--in-flight", "128", "--budget", "12s")
+def test_syscalls_are_counted_for_every_client_and_one_that_is_not_here_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    asked = ("--ops", "ping", "--connectors", "own,tarantool-php", "--engines", "sync,fibers,batch", "--in-flight", "128")
+    found = measured(tmp_path, *asked, "--budget", "6s")
+    why = "it is not here: give it with --with tarantool-php=PATH"
+    assert found["skipped"] == {"tarantool-php sync unix": why, "tarantool-php fibers@128 unix": why}
     (part,) = found["parts"]
     counted = {row["row"]: row["syscalls"] for row in part["rows"]}
     if part["no_syscalls"]:
@@ -150,7 +155,7 @@ def test_a_study_gives_its_page_and_says_what_is_not_here(tmp_path: Path) -> Non
     study = tmp_path / "small.toml"
     text = (ROOT / "studies" / "connectors.toml").read_text()
     study.write_text(re.sub(r"^operations = .*$", 'operations = ["ping"]', text, flags=re.MULTILINE))
-    answer = phpdyno("connectors", "--study", study, "--page", page, "--budget", "25s", "--runs", tmp_path / "runs", timeout_s=240)
+    answer = phpdyno("connectors", "--study", study, "--page", page, "--budget", "12s", "--runs", tmp_path / "runs", timeout_s=240)
     assert answer.returncode == 0, answer.stderr
     written = page.read_text()
     assert "| `swoole__client__packer_pecl__co25` | `tarantool-php msgpack swoole@25 tcp` | skipped | it is not here: give it" in written
@@ -176,15 +181,8 @@ def test_what_is_no_php_for_threads_is_refused(tmp_path: Path, given: str, why: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_that_is_not_here_is_skipped_with_the_reason(tmp_path: Path) -> None:
-    asked = ("--ops", "ping", "--connectors", "own,tarantool-php", "--engines", "sync,fibers", "--in-flight", "25", "--budget", "10s")
-    found = measured(tmp_path, *asked)
-    why = "it is not here: give it with --with tarantool-php=PATH"
-    assert found["skipped"] == {"tarantool-php sync unix": why, "tarantool-php fibers@25 unix": why}
-
-
 def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
-    asked = ("--ops", "ping,select", "--engines", "sync,window", "--in-flight", "25", "--budget", "16s")
+    asked = ("--ops", "ping,select", "--engines", "sync,window", "--in-flight", "25", "--budget", "10s")
     working = start("connectors", *asked, "--runs", tmp_path, "--json")
     await_journal(tmp_path, "block", by=working)
     working.send_signal(signal.SIGINT)
@@ -243,8 +241,3 @@ def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path: Path, asked: tupl
     answer = phpdyno("connectors", *asked, "--runs", tmp_path)
     assert answer.returncode in {1, 2}
     assert why in fault_of(answer.stderr.splitlines()[-1]), answer.stderr
-
-
-def test_a_budget_that_is_too_small_gives_ratios_without_intervals(tmp_path: Path) -> None:
-    found = measured(tmp_path, "--ops", "ping", "--engines", "sync,window", "--in-flight", "25", "--budget", "4s")
-    assert all(row["high"] is None for row in found["parts"][0]["rows"])

@@ -87,7 +87,6 @@ def test_opcache_off_costs_php_and_brings_the_calls_back_that_load_scripts(tmp_p
     assert wait_for_no_traces() == []
 
 
-@pytest.mark.alone
 @needs(shutil.which("valgrind"), "valgrind is not installed")
 def test_functions_and_instructions_of_a_change_and_stacks_for_other_tools(tmp_path: Path) -> None:
     work = "<?php function busy(int $n): int { $s = 0; for ($i = 0; $i < $n; $i++) { $s += $i % 7; } return $s; } echo busy(100000);"

@@ -86,10 +86,8 @@ def swept(runs: Path, asked: MeasureRequest) -> Sweep:
 
 @pytest.fixture(scope="module")
 def hello(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    """hello at two loads and in an open loop, and beside those of the other generators that are
-    installed."""
-    asked = structs.replace(ASKED, points=points_of((1, 5), 0.7), seed=3, cross_check=bool(RIVALS))
-    return swept(tmp_path_factory.mktemp("hello"), asked)
+    """hello at two loads and in an open loop."""
+    return swept(tmp_path_factory.mktemp("hello"), structs.replace(ASKED, points=points_of((1, 5), 0.7), seed=3))
 
 
 def at(sweep: Sweep, point: Point, arm: str = "default") -> tuple[Visit, ...]:
@@ -151,10 +149,12 @@ def test_an_open_loop_has_response_times_where_they_are_the_servers(tmp_path: Pa
     check_open(sweep)
 
 
+@pytest.mark.long
 @needs(RIVALS, "neither wrk nor ab is installed")
-def test_others_generators_say_about_the_same(hello: Sweep) -> None:
-    assert {check.tool for check in hello.cross_checks} == set(RIVALS)
-    for check in hello.cross_checks:
+def test_others_generators_say_about_the_same(runs: Path) -> None:
+    sweep = swept(runs, structs.replace(ASKED, points=points_of((1, 5)), seed=3, cross_check=True))
+    assert {check.tool for check in sweep.cross_checks} == set(RIVALS)
+    for check in sweep.cross_checks:
         assert (check.arm, check.detail) == ("default", "")
         assert check.concurrency in {1, 5}  # whichever had more throughput
         ratios = sorted(check.ratios)
@@ -235,7 +235,7 @@ def check_open(sweep: Sweep) -> None:
 def test_a_queue_before_too_few_workers_is_seen_and_named(tmp_path: Path, runs: Path) -> None:
     docroot, spec = site(tmp_path / "waits", index=WAITS), "pool.pm.max_children=2"
     source = AppSource(docroot=str(docroot), urls=("/",))
-    asked = structs.replace(ASKED, source=source, control=spec, transport="fastcgi", points=points_of((1, 6)), budget_s=30.0)
+    asked = structs.replace(ASKED, source=source, control=spec, transport="fastcgi", points=points_of((1, 6)))
     sweep = swept(runs, asked)
     busy, alone = at(sweep, Point(6), spec), at(sweep, Point(1), spec)
     assert (queue_share(busy) or 0.0) > 0.9
@@ -291,7 +291,7 @@ def test_an_arm_that_answers_differently_is_refused_before_the_first_round(tmp_p
 
 
 def test_an_interrupted_sweep_goes_on_with_the_round_that_it_was_in(runs: Path) -> None:
-    argv: list[str | Path] = ["measure", "hello", "--concurrency", "1,5", "--budget", "30s", "--no-open", "--runs", runs]
+    argv: list[str | Path] = ["measure", "hello", "--concurrency", "1,5", "--budget", "15s", "--no-open", "--runs", runs]
     process = start(*argv)
     await_visits(runs, 3)  # the first round is finished, the second was begun
     process.send_signal(signal.SIGINT)

@@ -88,6 +88,7 @@ def test_sleeping_requests_want_many_and_a_dynamic_pool_starts_one_a_second(tmp_
     assert found.answer.partition("; ")[0] in " ".join(report.stdout.split())
 
 
+@pytest.mark.long
 def test_a_leak_is_told_and_memory_caps_the_pool(tmp_path: Path, runs: Path) -> None:
     app = tmp_path / "app.toml"
     site(tmp_path / "site", index=LEAKS)

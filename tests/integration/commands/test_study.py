@@ -48,14 +48,14 @@ app = "site"
 metric = "cpu"
 control = "control"
 treatments = ["short"]
-budget_s = 12
+budget_s = 8
 [[comparison]]
 name = "loaded"
 app = "site"
 metric = "throughput"
 control = "control"
 treatments = ["short"]
-budget_s = 20
+budget_s = 12
 [[syscalls]]
 app = "site"
 arms = ["no opcache", "control"]

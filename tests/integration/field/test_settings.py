@@ -34,7 +34,7 @@ def test_06_error_reporting_of_an_app_is_what_php_ini_would_make_of_it(tmp_path:
 def test_06_an_expression_of_constants_in_a_spec(tmp_path: Path, runs: Path) -> None:
     place = case("06-error-reporting-expression", tmp_path)
     quiet, all_of_it = "ini.error_reporting=E_ALL & ~E_USER_DEPRECATED", "ini.error_reporting=E_ALL"
-    asked = ("--treatment", quiet, "--treatment", all_of_it, "--margin", "20%", "--budget", "30s")
+    asked = ("--treatment", quiet, "--treatment", all_of_it, "--margin", "20%", "--budget", "20s")
     answer = phpdyno("compare", place / "noisy.toml", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     # By hand 1.5; where nothing is reported at all it is 3 to 4.5.
@@ -94,7 +94,7 @@ def test_a_file_that_the_directory_prepends_still_runs_and_its_settings_count(tm
 
 def test_a_jit_brings_its_buffer(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index="<?php $s = 0; for ($i = 0; $i < 20000; $i++) { $s += $i % 7; } echo str_repeat('x', 400), $s;")
-    answer = compared(docroot, runs, "--treatment", "ini.opcache.jit=tracing", *FEWEST, "--budget", "25s")
+    answer = compared(docroot, runs, "--treatment", "ini.opcache.jit=tracing", *FEWEST, "--budget", "14s")
     found = row(answer, "ini.opcache.jit=tracing")
     assert found["kind"] != "invalid", found["reason"]
     assert {proof["knob"] for proof in found["proofs"]} == {"ini.opcache.jit", "ini.opcache.jit_buffer_size"}

@@ -160,7 +160,7 @@ class Scene:
         """What phpdyno itself printed."""
         return self.output.read_text(errors="replace")
 
-    def compare(self, *arguments: str | Path, margin: str = "5%") -> list[str | Path]:
+    def compare(self, *arguments: str | Path, margin: str = "100%") -> list[str | Path]:
         """The command's arguments; with a small margin it takes all of its time."""
         return ["compare", *arguments, "--aa", "--margin", margin, "--budget", "40s", "--runs", self.runs]
 

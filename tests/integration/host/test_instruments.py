@@ -100,6 +100,7 @@ def test_a_pool_whose_workers_come_and_go_is_counted_on_one_that_stays(tmp_path:
 
 
 @VALGRIND
+@pytest.mark.long
 def test_code_of_the_jit_and_huge_pages_are_counted_and_told(tmp_path: Path) -> None:
     settings = {**WITH_JIT, "ini.opcache.huge_code_pages": "1", "env.USE_ZEND_ALLOC_HUGE_PAGES": "1"}
     page = "<?php function spin(int $n): int { $s = 0; for ($i = 0; $i < $n; $i++) { $s += $i ^ $n; } return $s; } echo spin(4000);"

@@ -101,33 +101,34 @@ def test_postgresql(tmp_path: Path, place: Path, port: int) -> None:
     assert not list((tmp_path / "again").glob("prepare-*")), "it was loaded again"
 
 
-@has_postgresql
-@pytest.mark.parametrize("form", ["plain", "custom", "tar", "create"])
-def test_what_pg_dump_writes(tmp_path: Path, port: int, form: str) -> None:
-    first = tmp_path / "first.sql"
+FORMS = {"plain": (), "custom": (), "tar": (), "create": ("--create", "--format=plain")}
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Dumps of one server in every form, by its name."""
+    place, port = tmp_path_factory.mktemp("dumps"), free_port()
+    first = place / "first.sql"
     first.write_text(SHOP)
-    dump = tmp_path / "dump"
-    with running(tmp_path, Service("db", "postgresql", at(port), first, "shop")):
-        format_ = "plain" if form == "create" else form
-        place = (f"--host={ADDRESS}", f"--port={port}", "--username=postgres", f"--file={dump}")
-        whole = ("--create",) if form == "create" else ()
-        assert told(postgres_program("pg_dump"), *place, *whole, f"--format={format_}", "shop") == ""
-    with running(tmp_path, Service("db", "postgresql", at(port), dump, None if form == "create" else "shop"), logs="again"):
-        assert psql(ADDRESS, port, "shop", "SELECT name FROM t") == "wheel"
-        assert psql(ADDRESS, port, "reader", "SELECT name FROM t") == "wheel"
+    made = {form: place / form for form in (*FORMS, "all")}
+    where = (f"--host={ADDRESS}", f"--port={port}", "--username=postgres")
+    with running(place, Service("db", "postgresql", at(port), first, "shop")):
+        for form, words in FORMS.items():
+            options = words or (f"--format={form}",)
+            assert told(postgres_program("pg_dump"), *where, f"--file={made[form]}", *options, "shop") == ""
+        assert told(postgres_program("pg_dumpall"), *where, f"--file={made['all']}") == ""
+    lines = made["all"].read_text().splitlines(True)
+    made["all"].write_text("".join(line for line in lines if " ROLE phpdyno" not in line))
+    return made
 
 
 @has_postgresql
-def test_what_pg_dumpall_writes(tmp_path: Path, port: int) -> None:
-    first = tmp_path / "first.sql"
-    first.write_text(SHOP)
-    dump = tmp_path / "all.sql"
-    with running(tmp_path, Service("db", "postgresql", at(port), first, "shop")):
-        place = (f"--host={ADDRESS}", f"--port={port}", "--username=postgres", f"--file={dump}")
-        assert told(postgres_program("pg_dumpall"), *place) == ""
-    dump.write_text("".join(line for line in dump.read_text().splitlines(True) if " ROLE phpdyno" not in line))
-    with running(tmp_path, Service("db", "postgresql", at(port), dump, "shop"), logs="again"):
+@pytest.mark.parametrize("form", [*FORMS, "all"])
+def test_what_pg_dump_and_pg_dumpall_write(tmp_path: Path, port: int, dumps: dict[str, Path], form: str) -> None:
+    with running(tmp_path, Service("db", "postgresql", at(port), dumps[form], None if form == "create" else "shop")):
         assert psql(ADDRESS, port, "shop", "SELECT name FROM t") == "wheel"
+        if form != "all":
+            assert psql(ADDRESS, port, "reader", "SELECT name FROM t") == "wheel"
 
 
 @has_postgresql

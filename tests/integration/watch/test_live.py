@@ -81,7 +81,7 @@ def check_plan_and_secrets(records: list[Record], runs: Path, printed: str) -> N
 def test_an_interrupted_run_asks_the_running_pool_again(live: LivePhp, tmp_path: Path) -> None:
     docroot, runs = site(tmp_path / "site"), tmp_path / "runs"
     # Slots so long that there is time to interrupt it after its first block.
-    asked = ("--control", "live:www2", "--aa", "--slot", "500", *FEWEST, "--budget", "60s")
+    asked = ("--control", "live:www2", "--aa", "--slot", "250", *FEWEST, "--budget", "60s")
     process = start("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs)
     await_journal(runs, "block", 1, by=process)
     process.send_signal(signal.SIGINT)

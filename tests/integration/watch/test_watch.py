@@ -23,7 +23,6 @@ from tests.support.real.watched import WAIT_S, loaded, pool_text, watching
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(os.geteuid() != 0, reason="another account's memory can be read by root only"),
-    pytest.mark.alone,
 ]
 FAST = ("--interval", "0.3s")
 
@@ -39,6 +38,7 @@ def key(live: LivePhp, pool: str = "www2") -> str:
     return f"{live.pid}:{pool}"
 
 
+@pytest.mark.alone
 def test_without_a_status_page_workers_requests_and_queue_come_from_memory_and_the_kernel() -> None:
     with started(www2=pool_text(most=2)) as live, loaded(live, "sleep", clients=5), watching(key(live), *FAST) as watch:
         seen = watch.until(type="pool", most_queue=3, requests_per_s=lambda value: value and value > 1)
@@ -77,6 +77,7 @@ def test_a_queue_of_a_unix_socket_is_the_kernels() -> None:
         watch.end(signal.SIGINT)
 
 
+@pytest.mark.alone
 def test_full_cores_are_never_a_reason_for_more_workers() -> None:
     """SIZING case 1 (fpm-tune 14): every core computes, and a third worker would only wait for
     one."""
@@ -216,6 +217,7 @@ def test_where_ptrace_is_forbidden_the_page_beside_is_asked_and_it_says_why() ->
     assert watch.errors.count("\n") == 1, "said once"
 
 
+@pytest.mark.alone
 def test_without_any_source_there_is_still_time_queue_and_a_word_about_it() -> None:
     without = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")
     with started(www2=pool_text(most=2)) as live, loaded(live, "spin", clients=4), watching(key(live), *FAST, before=without) as watch:
@@ -302,6 +304,7 @@ def grouped(live: LivePhp, **limits: str) -> Iterator[None]:
             group.rmdir()
 
 
+@pytest.mark.alone
 def test_limits_of_the_pools_own_cgroup_count() -> None:
     """SIZING case 3: what a container may have, not what its host has."""
     limits = {"memory.limit_in_bytes": str(400 << 20), "cpu.cfs_quota_us": "30000"}

@@ -1,14 +1,17 @@
 """Running the real command, and small real apps to run it on."""
 
 import json
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Record
+from tests.support.real.preloaded import Preloaded, network
 
 COMMAND = [sys.executable, "-m", "phpdyno"]
 HANGS_UP = ["env", "--default-signal=HUP"]
@@ -16,6 +19,8 @@ HANGS_UP = ["env", "--default-signal=HUP"]
 PAGE = "<?php echo '<html><body>', str_repeat('<p>A paragraph that stays.</p>', 40), '</body></html>';\n"
 
 _STARTED: list[subprocess.Popen[str]] = []
+_LOADED: list[Preloaded] = []
+_NETWORK: list[int] = []
 
 FEWEST = ("--margin", "100%")
 """A margin beyond what most arms differ by: each is decided by the fewest and shortest blocks that
@@ -25,7 +30,28 @@ budget still bounds it."""
 
 def phpdyno(*argv: str | Path, timeout_s: float = 180.0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run phpdyno to its end."""
-    return subprocess.run([*COMMAND, *map(str, argv)], capture_output=True, text=True, timeout=timeout_s, check=False, env=env)
+    words, environment = [*map(str, argv)], os.environ if env is None else env
+    if (loaded := _loaded(environment)) is not None:
+        return loaded.run(words, environment, timeout_s)
+    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, timeout=timeout_s, check=False, env=env)
+
+
+def load_once() -> None:
+    """Have commands forked off one process that has loaded phpdyno, as long as they are run from
+    the network that we are in now."""
+    _NETWORK[:] = [network()]
+
+
+def unload() -> None:
+    """End the process that commands were forked off."""
+    while _LOADED:
+        _LOADED.pop().end()
+
+
+def _loaded(env: Mapping[str, str]) -> Preloaded | None:
+    if not _LOADED and [network()] == _NETWORK:
+        _LOADED.append(Preloaded())
+    return _LOADED[0] if _LOADED and _LOADED[0].suits(env) else None
 
 
 def compared(docroot: Path, runs: Path, *argv: str, code: int = 0) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,7 @@
 """A php-fpm of somebody else's, as it runs in production: started by hand, with two pools, its own
 options and environment."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -47,6 +48,24 @@ php_admin_value[mysqli.default_pw] = {license}
 php_value[date.timezone] = "Europe/Vienna"
 php_flag[display_errors] = on
 """
+
+
+_held: list[int] = []
+
+
+@contextmanager
+def only_ours() -> Iterator[None]:
+    """No pool of a test in another process runs meanwhile: a pool is found by its name among all of
+    a host."""
+    if _held:
+        yield
+        return
+    _held.append(os.open(__file__, os.O_RDONLY | os.O_CLOEXEC))
+    try:
+        fcntl.flock(_held[0], fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(_held.pop())
 
 
 class LivePhp:
@@ -101,10 +120,10 @@ class LivePhp:
 def live_php(**texts: str) -> Iterator[LivePhp]:
     """A master with the pools www and www2, or with `texts` instead of their files; nothing of it
     is left."""
-    place = Path(tempfile.mkdtemp(prefix="pd-live-", dir="/tmp"))
-    place.chmod(0o755)
-    live = LivePhp(place, free_port())
-    try:
+    with only_ours(), tempfile.TemporaryDirectory(prefix="pd-live-", dir="/tmp") as made:
+        place = Path(made)
+        place.chmod(0o755)
+        live = LivePhp(place, free_port())
         (place / "pool.d").mkdir()
         (place / "ini").mkdir()
         shutil.copyfile(PROBE, place / PROBE.name)
@@ -115,7 +134,7 @@ def live_php(**texts: str) -> Iterator[LivePhp]:
         live.config.write_text(MAIN.format(**values))
         for name, text in {"www": WWW, "www2": WWW2, **texts}.items():
             (place / "pool.d" / f"{name}.conf").write_text(text.format(**values))
-        yield live
-    finally:
-        live.stop()
-        shutil.rmtree(place)
+        try:
+            yield live
+        finally:
+            live.stop()

@@ -51,6 +51,15 @@ def test_an_interrupt_while_libraries_load_is_one_line(tmp_path: Path, name: str
     assert (answer.returncode, answer.stderr) == (130, "phpdyno: interrupted\n")
 
 
+def test_numpy_keeps_no_threads_that_spin() -> None:
+    """Not even where the command never computes: it is loaded by then."""
+    does = "from phpdyno.cli import main\ntry: main(['--version'])\nfinally:\n import numpy\n print(open('/proc/self/status').read())"
+    env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    answer = subprocess.run([sys.executable, "-c", does], capture_output=True, text=True, timeout=60, check=False, env=env)
+    assert answer.returncode == 0, answer.stderr
+    assert "\nThreads:\t1\n" in answer.stdout
+
+
 @pytest.mark.parametrize("does", ["sys.stdout.write('told')", "Console().print('told ' * 100_000)", "print('told'); sys.stdout.flush()"])
 def test_a_reader_that_is_gone_does_not_change_how_a_command_ends(nobody_reads: int, does: str) -> None:
     argv = [sys.executable, "-c", ENDING.format(does=does)]
