@@ -17,7 +17,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     """Entry point of `phpdyno`. Exit codes: 0 fine, 1 failure, 2 usage, 3 to 5 as asked for, 130
     interrupted."""
     arguments = sys.argv[1:] if argv is None else argv
-    # Before numpy is loaded: its linear algebra keeps a thread for each core, which spins at first and our small matrices never use.
+    # Before numpy is loaded: its linear algebra keeps a thread for each core, which spins at first
+    # and which our small matrices never use.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # The servers' account has to read what we write for it, whatever the user's own umask is.
     os.umask(0o022)

@@ -180,7 +180,7 @@ def test_symfony_uses_the_caches_that_were_made_for_its_mode(
 
 
 @pytest.mark.usefixtures("downloaded")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name != "wordpress" else ()) for name in APPS])
 def test_compared_with_itself_by_the_real_command(tmp_path: Path, cache: Path, name: str) -> None:
     runs = tmp_path / "runs"
     env = {**os.environ, "PHPDYNO_CACHE": str(cache)}
