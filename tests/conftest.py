@@ -12,7 +12,7 @@ import pytest
 
 from phpdyno.host import namespaces
 from tests.support.real.command import end_started, load_once, unload
-from tests.support.real.outside import keep_host_network
+from tests.support.session.outside import keep_host_network
 from tests.support.traces import DEFAULT_LIVE_ROOT, SESSION_PREFIX
 
 PAGES = Path("/proc/sys/vm/nr_hugepages")

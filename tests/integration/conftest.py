@@ -12,8 +12,8 @@ from phpdyno.paths import cache_dir
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.servers.tarantool.server import TarantoolProgram
 from tests.support.real.apps import need_packages
-from tests.support.real.outside import host_network
 from tests.support.real.services import free_port, refused
+from tests.support.session.outside import host_network
 from tests.support.traces import wait_for_no_traces
 
 

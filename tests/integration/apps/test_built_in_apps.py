@@ -22,7 +22,7 @@ from phpdyno.servers.programs.finding import find_program
 from phpdyno.servers.supervision.supervisor import Supervisor
 from tests.support.real.apps import ask, check_read_only, fetch, need_packages, on_the_bench, served, written
 from tests.support.real.command import FEWEST, phpdyno, records_of, row
-from tests.support.real.outside import host_network
+from tests.support.session.outside import host_network
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

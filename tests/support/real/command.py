@@ -11,7 +11,7 @@ from typing import Any
 
 from phpdyno.journal.reader import read_journal
 from phpdyno.journal.records import Record
-from tests.support.real.preloaded import Preloaded, network
+from tests.support.session.preloaded import Preloaded, network
 
 COMMAND = [sys.executable, "-m", "phpdyno"]
 HANGS_UP = ["env", "--default-signal=HUP"]

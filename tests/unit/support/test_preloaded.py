@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.real.command import COMMAND
-from tests.support.real.preloaded import Preloaded
+from tests.support.session.preloaded import Preloaded
 
 
 @pytest.fixture(scope="module")
