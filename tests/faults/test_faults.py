@@ -39,25 +39,17 @@ def runs(tmp_path: Path) -> Iterator[Path]:
     assert wait_for_no_traces() == []
 
 
-def test_an_arm_that_answers_differently_is_invalid_and_the_others_go_on(tmp_path: Path, runs: Path) -> None:
+def test_arms_that_answer_differently_or_do_not_start_are_invalid_and_the_others_go_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index="<?php echo str_repeat(getenv('WORD') ?: 'same ', 100);")
-    argv: list[str | Path] = ["--treatment", "env.WORD=other", "--aa", *FEWEST, "--budget", "12s", "--runs", runs, "--json"]
-    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
+    broken = "pool.pm=dynamic;pool.pm.max_children=2;pool.pm.start_servers=9"
+    asked = ("--treatment", "env.WORD=other", "--treatment", broken, "--aa", *FEWEST, "--budget", "12s")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     other = row(answer, "env.WORD=other")
     assert (other["kind"], other["ratio"], other["treated"]) == ("invalid", None, None)
     assert "answers differently" in other["reason"]
-    assert row(answer, "A/A")["blocks"] > 0
-
-
-def test_a_treatment_whose_php_fpm_does_not_start_is_invalid_with_its_last_log_lines(tmp_path: Path, runs: Path) -> None:
-    docroot = site(tmp_path / "site")
-    broken = "pool.pm=dynamic;pool.pm.max_children=2;pool.pm.start_servers=9"
-    asked = ("--treatment", broken, "--aa", *FEWEST, "--budget", "12s")
-    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
-    assert answer.returncode == 0, answer.stderr
     assert row(answer, broken)["kind"] == "invalid"
-    assert "start_servers" in row(answer, broken)["reason"]
+    assert "start_servers" in row(answer, broken)["reason"], "the last lines of its log"
     assert row(answer, "A/A")["blocks"] > 0
 
 

@@ -24,15 +24,15 @@ DOCUMENT_ROOT=/public
 """
 
 
-@pytest.mark.parametrize(
-    "settings", ["", "web.fastcgi_buffer_size=64k;web.access_log=on", "web.fastcgi_keepalive=1;pool.pm.max_children=2"]
-)
-def test_it_answers_as_in_production(tmp_path: Path, settings: str) -> None:
-    answer = phpdyno("compare", CASE / "app.toml", "--control", settings, "--aa", *FEWEST, "--budget", "20s", "--runs", tmp_path)
+def test_it_answers_as_in_production(tmp_path: Path) -> None:
+    settings = ("web.fastcgi_buffer_size=64k;web.access_log=on", "web.fastcgi_keepalive=1;pool.pm.max_children=2")
+    arms = ("--aa", *(word for each in settings for word in ("--treatment", each)))
+    answer = phpdyno("compare", CASE / "app.toml", *arms, *FEWEST, "--budget", "30s", "--runs", tmp_path)
     assert answer.returncode == 0, answer.stderr
     records = records_of(tmp_path)
     # A redirect that nginx makes by itself must not name a port that is drawn for each instance.
     assert [record.verdict.reason for record in records if isinstance(record, Concluded) and record.verdict.kind == "invalid"] == []
+    assert {record.verdict.treatment for record in records if isinstance(record, Concluded)} == {"A/A", *settings}
     told = next(record for record in records if isinstance(record, Answers)).targets
     assert [each.status for each in told] == [200, 200, 301, 502]
     assert [each.body_bytes for each in told[:2]] == [len(PAGE), len("invoice 7\n")]

@@ -1,6 +1,6 @@
 """Workers as one pool, in KiB."""
 
-import os
+import subprocess
 
 from phpdyno.model.runs.readings import PoolMemory, WorkerMemory
 from phpdyno.servers.facts.pool_memory import pool_memory, read_pool_memory
@@ -34,9 +34,7 @@ def test_a_pool_without_workers_has_no_median() -> None:
 
 
 def test_a_master_without_children_and_one_that_is_gone() -> None:
-    assert read_pool_memory(os.getpid()).workers == 0
-    gone = os.fork()
-    if gone == 0:
-        os._exit(0)
-    os.waitpid(gone, 0)
-    assert read_pool_memory(gone) == PoolMemory(0, 0, None, None, None, None)
+    with subprocess.Popen(["sleep", "60"]) as master:
+        assert read_pool_memory(master.pid).workers == 0
+        master.kill()
+    assert read_pool_memory(master.pid) == PoolMemory(0, 0, None, None, None, None)
