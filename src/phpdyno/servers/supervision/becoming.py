@@ -31,9 +31,10 @@ def open_log(path: str) -> int:
     return log
 
 
-def become(request: dict[str, Any], outputs: tuple[int, int], report: int, bottle: Bottle | None) -> None:
+def become(request: dict[str, Any], outputs: tuple[int, int], report: int, *, bottle: Bottle | None = None, guardian: int = 0) -> None:
     """In the child: set everything up, standard output and error included, and exec. Never
-    returns."""
+    returns. In a `bottle` it ends with its PID namespace, else with the `guardian`, whose number
+    was read before the fork: by now it may be gone already."""
     step = request["argv"][0]
     try:
         os.setsid()
@@ -60,7 +61,7 @@ def become(request: dict[str, Any], outputs: tuple[int, int], report: int, bottl
             namespaces.no_new_privileges()
             namespaces.drop_capabilities()
         else:
-            namespaces.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            end_with(guardian)
         if request["thp_off"]:
             namespaces.libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
         os.umask(0o022)
@@ -78,11 +79,18 @@ def become(request: dict[str, Any], outputs: tuple[int, int], report: int, bottl
         os._exit(127)
 
 
-def carry(request: dict[str, Any], passages: list[tuple[socket.socket, tuple[str, int]]], log: int) -> None:
-    """In the child: give up all that it has of us, its rights included, and relay. Never
-    returns."""
+def end_with(parent: int) -> None:
+    """In the child: have the kernel kill us when our parent ends, and end where it has ended by
+    now. A later change of account would undo it."""
+    namespaces.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(127)
+
+
+def carry(request: dict[str, Any], passages: list[tuple[socket.socket, tuple[str, int]]], log: int, *, guardian: int) -> None:
+    """In the child: give up all that it has of us, its rights included, and relay, as long as the
+    `guardian` is there; its number was read before the fork. Never returns."""
     try:
-        guardian = os.getppid()
         os.setsid()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -109,8 +117,7 @@ def carry(request: dict[str, Any], passages: list[tuple[socket.socket, tuple[str
         namespaces.no_new_privileges()
         namespaces.drop_capabilities()
         namespaces.closed_to_others()
-        namespaces.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == guardian:
-            relay.run(passages, log)
+        end_with(guardian)
+        relay.run(passages, log)
     finally:
         os._exit(1)

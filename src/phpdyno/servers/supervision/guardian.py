@@ -171,10 +171,11 @@ class Guardian:
         """Fork what becomes the program; its number, and that of the first process of its PID
         namespace (0 outside the bottle)."""
         if request["bottled"] and (bottle := self.bottle) is not None:
-            return start_in_pid_namespace(lambda: become(request, outputs, report, bottle), bottle.enter_as_first)
+            return start_in_pid_namespace(lambda: become(request, outputs, report, bottle=bottle), bottle.enter_as_first)
+        us = os.getpid()
         pid = os.fork()
         if pid == 0:
-            become(request, outputs, report, None)
+            become(request, outputs, report, guardian=us)
         return pid, 0
 
     def make_bottle(self, steps: list[dict[str, Any]]) -> str:
@@ -195,9 +196,10 @@ class Guardian:
             listening = bottle.listen([(address, port) for address, port, _, _ in passages])
             try:
                 log = open_log(request["log"])
+                us, peers = os.getpid(), [(host, port) for _, _, host, port in passages]
                 pid = os.fork()
                 if pid == 0:
-                    carry(request, [(held, (host, port)) for held, (_, _, host, port) in zip(listening, passages, strict=True)], log)
+                    carry(request, list(zip(listening, peers, strict=True)), log, guardian=us)
                 os.close(log)
             finally:
                 for each in listening:
