@@ -2,16 +2,14 @@
 when they take too long."""
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from phpdyno.servers.supervision.becoming import PR_SET_PDEATHSIG
+from phpdyno.servers.supervision.becoming import end_with
 from phpdyno.servers.supervision.supervisor import Account
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def run_tethered(
@@ -22,14 +20,9 @@ def run_tethered(
 
     Raises subprocess.TimeoutExpired and OSError, as subprocess.run does.
     """
-    us = os.getpid()
+    # Carried out after the change of account, which would undo it.
+    tether = partial(end_with, os.getpid())
     who = {"user": account[0], "group": account[1], "extra_groups": []} if account else {}
-
-    def tether() -> None:
-        # After the change of account, which would undo it.
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != us:
-            os._exit(127)
 
     with subprocess.Popen(  # type: ignore[call-overload]
         list(argv),
