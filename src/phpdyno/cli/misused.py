@@ -9,7 +9,7 @@ from phpdyno.config.nearest import nearest
 from phpdyno.errors import UsageError
 
 KINDS = {int: "whole number", float: "number"}
-"""What a value should have been, by the type that it could not be made into."""
+"""People know these types by other names."""
 
 
 def usage_error(error: CycloptsError) -> UsageError:
@@ -22,7 +22,7 @@ def usage_error(error: CycloptsError) -> UsageError:
 
 
 def _read(error: CycloptsError) -> tuple[str, str]:
-    """What is wrong, and the known name nearest to a mistyped one ('' for none)."""
+    """Say what is wrong, and which known name is nearest to a mistyped one ('' for none)."""
     near = ""
     match error:
         case UnknownOptionError():
@@ -42,15 +42,14 @@ def _read(error: CycloptsError) -> tuple[str, str]:
             name = error.keyword or error.argument.name
             what = f"{name} has no value" if name.startswith("-") else f"{name} is missing"
         case _:
-            # Whatever else the library may say has its own words, which end with a full stop.
-            what = " ".join(str(error).split()).rstrip(".")
+            what = _as_it_says(error)
     return what, near
 
 
 def _unsuited(error: CoercionError) -> tuple[str, str]:
-    """A value that is not of the kind its option wants."""
+    """Say why a value is not of the kind that its option wants, and which known one is nearest."""
     if error.token is None or error.target_type is None:
-        return " ".join(str(error).split()).rstrip("."), ""
+        return _as_it_says(error), ""
     given = error.token.value
     name = error.token.keyword or (error.argument.name.lstrip("-").upper() if error.argument is not None else "")
     start = f"{name} {given}".strip()
@@ -60,6 +59,11 @@ def _unsuited(error: CoercionError) -> tuple[str, str]:
     if error.target_type is bool:
         return f"{name} takes no value, and has {given}", ""
     return f"{start} is no {KINDS.get(error.target_type, error.target_type.__name__)}", ""
+
+
+def _as_it_says(error: CycloptsError) -> str:
+    """Give the library's own words, which end with a full stop, as one line."""
+    return " ".join(str(error).split()).rstrip(".")
 
 
 def _options(collection: ArgumentCollection) -> list[str]:

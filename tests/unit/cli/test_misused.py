@@ -4,6 +4,7 @@ import pytest
 
 from phpdyno.cli.app import run
 from phpdyno.errors import UsageError
+from tests.support.real.command import phpdyno
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,11 @@ def test_what_is_wrong_where_and_what_to_do_next(line: str, told: str) -> None:
     with pytest.raises(UsageError) as caught:
         run(line.split())
     assert str(caught.value) == told
+
+
+@pytest.mark.parametrize("line", ["tune hello --bugdet 3m", "tuen", "completion tcsh"])
+def test_the_command_ends_with_2_and_this_one_line(line: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(line.split())
+    answer = phpdyno(*line.split())
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, "", f"phpdyno: {caught.value}\n")
