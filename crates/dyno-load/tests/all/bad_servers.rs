@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::fake_servers::{
-    FakeServer, HELLO, Peer, Serve, always, engine, get, hang, http_target, outcomes, read_http, run, sleep_ms,
+    FakeServer, HELLO, MS, Peer, Serve, always, engine, engine_of, get, hang, http_target, impatient, outcomes,
+    read_http, run, sleep_ms,
 };
 use dyno_load::{Expected, Target, outcome::Outcome};
 
@@ -132,8 +133,7 @@ fn ten_thousand_targets() {
         let length = path(number).len() as u64;
         Target::http(get(&path(number)), false, Expected { status: 200, min_bytes: length, max_bytes: length })
     });
-    let mut engine =
-        crate::fake_servers::engine_of(&server.address, targets.collect(), crate::fake_servers::impatient());
+    let mut engine = engine_of(&server.address, targets.collect(), impatient());
     let samples = engine.run((0..10_000).rev().collect(), 4, 1, &mut || false).unwrap();
     assert!(outcomes(&samples).iter().all(|outcome| *outcome == "ok"));
     assert_eq!(samples.connects, 4);
@@ -203,9 +203,9 @@ fn a_gibibyte_is_counted_and_not_kept() {
         (0..1024).try_for_each(|_| peer.write_all(&piece))
     });
     let target = Target::http(get("/"), false, Expected { status: 200, min_bytes: 0, max_bytes: GIBIBYTE - 1 });
-    let mut options = crate::fake_servers::impatient();
-    options.response_timeout_ns = 30_000 * crate::fake_servers::MS;
-    let samples = run(&mut crate::fake_servers::engine_of(&server.address, vec![target], options), 1, 1);
+    let mut options = impatient();
+    options.response_timeout_ns = 30_000 * MS;
+    let samples = run(&mut engine_of(&server.address, vec![target], options), 1, 1);
     assert_eq!((outcomes(&samples)[0], samples.body_bytes[0]), ("wrong_length", GIBIBYTE));
 }
 

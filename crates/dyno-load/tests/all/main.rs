@@ -1,4 +1,4 @@
-//! All tests against fake servers and of the parsers: one program, because each would be linked and optimized anew.
+//! All tests against fake servers and of the parsers: one program, because each would be compiled with all of these and linked anew.
 
 mod allocations;
 mod bad_servers;

@@ -1,5 +1,4 @@
 //! Fake servers: `std::net` threads in the test's own process that answer exactly as badly as a test wants.
-#![allow(dead_code, reason = "every test file uses its own part of this")]
 #![allow(unreachable_pub, reason = "a module of a test program is reachable from there only")]
 
 pub mod iproto;
