@@ -37,7 +37,7 @@ demo: setup
 	phpdyno tune wordpress --budget 7m
 
 test: setup lint
-	cargo test --locked --quiet --workspace --exclude dyno-py
+	cargo test --locked --quiet --workspace --exclude dyno-py -- --test-threads=4
 	$(PYTHON) -m pytest -q -n auto -m $(FAST)
 	$(PYTHON) -m pytest -m $(ALONE)
 	$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile -m $(BESIDE)

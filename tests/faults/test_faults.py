@@ -65,7 +65,7 @@ def test_a_control_whose_php_fpm_does_not_start_ends_the_run_with_its_last_log_l
 
 def test_a_worker_that_segfaults_mid_block_makes_its_arm_invalid(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=CRASHING)
-    argv: list[str | Path] = ["--treatment", "env.CRASH=1", "--aa", "--budget", "12s", "--slot", "5", "--runs", runs, "--json"]
+    argv: list[str | Path] = ["--treatment", "env.CRASH=1", "--aa", *FEWEST, "--budget", "12s", "--slot", "5", "--runs", runs, "--json"]
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
     assert answer.returncode == 0, answer.stderr
     crashed = row(answer, "env.CRASH=1")
@@ -93,7 +93,7 @@ echo str_repeat('x', 500);
 @pytest.mark.parametrize("side", ["--treatment", "--control"])
 def test_one_request_that_fails_while_an_instance_warms_up_costs_a_block_and_no_more(side: str, tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=UNLUCKY)
-    asked = (side, "env.UNLUCKY=/tmp/unlucky", "--aa", "--slot", "5", *FEWEST, "--budget", "15s")
+    asked = (side, "env.UNLUCKY=/tmp/unlucky", "--aa", "--slot", "5", *FEWEST, "--budget", "10s")
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert not Path("/tmp/unlucky").exists()
@@ -295,7 +295,7 @@ def test_without_nginx_and_mariadb_fastcgi_still_measures(only: Callable[..., di
 
 def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site")
-    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "10s"]
+    argv: list[str | Path] = ["compare", "--docroot", docroot, "--url", "/", "--aa", *FEWEST, "--budget", "10s"]
     first = start(*argv, "--runs", runs)
     await_journal(runs, "plan")
     second = phpdyno(*argv, "--runs", tmp_path / "other")
@@ -308,8 +308,8 @@ def test_two_runs_at_once_the_second_is_refused_and_the_first_goes_on(tmp_path: 
 
 
 def test_a_page_with_a_clock_is_compared_all_the_same(tmp_path: Path, runs: Path) -> None:
-    docroot = site(tmp_path / "site", index="<?php echo str_repeat('steady ', 200), 'build ', intdiv(time(), 3), ' at ', date('H:i:s');")
-    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", "--margin", "0", "--budget", "10s", "--runs", runs, "--json")
+    docroot = site(tmp_path / "site", index="<?php echo str_repeat('steady ', 200), 'build ', intdiv(time(), 2), ' at ', date('H:i:s');")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", "--aa", *FEWEST, "--budget", "10s", "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, "A/A")["kind"] != "invalid", row(answer, "A/A")["reason"]
 

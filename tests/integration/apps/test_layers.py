@@ -19,7 +19,7 @@ from phpdyno.model.app import AppSetting
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.servers.instance import ArmFailed
 from phpdyno.servers.supervision.supervisor import Supervisor
-from tests.support.real.command import phpdyno, records_of, row
+from tests.support.real.command import FEWEST, phpdyno, records_of, row
 from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
@@ -109,7 +109,7 @@ def shop() -> Iterator[Path]:
     index = repository / "public" / "index.php"
     git(repository.parent, "init", "--quiet", str(repository))
     (repository / "app.toml").write_text(TOML)
-    (repository / "shared" / "part.php").write_text("<?php $loops = 60000;")
+    (repository / "shared" / "part.php").write_text("<?php $loops = 300000;")
     (repository / "public" / "part.php").symlink_to("../shared/part.php")
     for tag, text in {"v1": PAGE + "include 'part.php'; for ($i = 0; $i < $loops; $i++);", "v2": PAGE + "echo 'new';", "v3": PAGE}.items():
         index.write_text(text)
@@ -130,8 +130,9 @@ def test_arms_that_serve_commits_and_settings_of_the_app(shop: Path, tmp_path: P
         subprocess.run(["chown", "-R", "nobody:nogroup", str(shop.parent)], check=True)
     index_before = (shop / ".git" / "index").read_bytes()
     treatments = [word for spec in ("source=v1", "source=v2", "app.mode=slow", "app.mode=fast") for word in ("--treatment", spec)]
-    asked = ("--margin", "30%", "--budget", "30s")
-    answer = phpdyno("compare", shop, "--control", "source=v3", *treatments, *asked, "--runs", tmp_path / "runs", "--json")
+    answer = phpdyno(
+        "compare", shop, "--control", "source=v3", *treatments, *FEWEST, "--budget", "20s", "--runs", tmp_path / "runs", "--json"
+    )
     assert answer.returncode == 0, answer.stderr
     assert row(answer, "source=v1")["kind"] == "regressed", row(answer, "source=v1")
     assert "answers differently" in row(answer, "source=v2")["reason"]
@@ -162,7 +163,7 @@ def test_a_commit_is_prepared_on_the_database_that_the_arms_share(shop: Path, tm
         assert then.copy == supervisor.live / f"app-{commit[:12]}"
         seen = supervisor.run("seen", ["cat", str(shop / "prepared"), str(shop / "public/part.php")], binds=then.binds).said()
         assert seen.startswith("once\n")
-        assert "60000" in seen
+        assert "300000" in seen
         assert (then.copied_docroot / "part.php").readlink() == Path("../shared/part.php")
         assert not (supervisor.live / f"commit-{commit[:12]}").exists()
 

@@ -78,7 +78,7 @@ def test_a_script_is_watched_from_its_start_on(tmp_path: Path) -> None:
 
 
 def test_measure_tells_it_too(tmp_path: Path) -> None:
-    asked = ("--docroot", site(tmp_path / "site", index=REACHING), "--url", "/", "--concurrency", "1", "--no-open", "--budget", "15s")
+    asked = ("--docroot", site(tmp_path / "site", index=REACHING), "--url", "/", "--concurrency", "1", "--no-open", "--budget", "8s")
     answer = phpdyno("measure", *asked, "--runs", tmp_path / "runs", "--json")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     view = msgspec.json.decode(answer.stdout, type=SweepView)

@@ -26,7 +26,7 @@ def runs(tmp_path: Path) -> Path:
 def test_a_large_effect_is_found_with_its_sign_and_everything_is_journaled(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "busy", index=BUSY)
     arms = ("--control", "env.TURNS=40000", "--aa", "--treatment", "env.TURNS=10000", "--treatment", "env.TURNS=160000")
-    asked = (*FEWEST, "--budget", "20s", "--seed", "4", "--fail-on", "regression")
+    asked = (*FEWEST, "--budget", "12s", "--seed", "4", "--fail-on", "regression")
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *arms, *asked, "--runs", runs, "--json")
     assert answer.returncode == 3, answer.stdout + answer.stderr  # one has regressed
     assert document(answer)["schema"] == "phpdyno.compare/1"
@@ -107,7 +107,7 @@ def test_a_treatment_that_answers_wrongly_now_and_then_gets_no_verdict(tmp_path:
     wrong = f"env.TURNS=500;env.RARE={rare}"
     arms = ("--control", f"env.TURNS=2000;env.CLOCK={clock}", "--treatment", wrong, "--treatment", "env.TURNS=501")
     # What is wrong rarely shows in the answers that are asked for before it is called improved.
-    answer = compared(docroot, runs, *arms, *FEWEST, "--budget", "60s" if rare == "1500" else "20s", "--seed", "3")
+    answer = compared(docroot, runs, *arms, *FEWEST, "--budget", "60s" if rare == "1500" else "12s", "--seed", "3")
     found, other = row(answer, wrong), row(answer, "env.TURNS=501")
     # On a busy host too few answers show the rarer ones, and too few blocks an effect.
     assert found["kind"] == "invalid" or (rare == "1500" and found["kind"] == "inconclusive"), found
@@ -124,7 +124,7 @@ def test_a_treatment_that_answers_wrongly_now_and_then_gets_no_verdict(tmp_path:
 
 def test_a_page_that_varies_by_itself_is_held_against_nobody(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=RARE)
-    answer = compared(docroot, runs, "--control", "env.TURNS=2000;env.RARE=40", "--treatment", "env.TURNS=500", *FEWEST, "--budget", "20s")
+    answer = compared(docroot, runs, "--control", "env.TURNS=2000;env.RARE=40", "--treatment", "env.TURNS=500", *FEWEST, "--budget", "12s")
     found = row(answer, "env.TURNS=500")
     assert found["kind"] != "invalid", found
     # It was seen in both, learnt from the control, or is no more than its share.
@@ -202,7 +202,7 @@ def test_the_calibration_is_journaled_and_told_before_the_first_block(tmp_path: 
 def test_carry_over_is_looked_at_at_one_and_at_twenty_requests(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "busy", index=BUSY)
     # With a margin of 0 an A/A is open to the end of its budget.
-    asked = ("--aa", "--control", "env.TURNS=2000", "--margin", "0", "--confidence", "99%", "--budget", "12s", "--slot", "5")
+    asked = ("--aa", "--control", "env.TURNS=2000", "--margin", "0", "--confidence", "99%", "--budget", "9s", "--slot", "5")
     answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--require-verdict", "--runs", runs)
     assert answer.returncode == 4, answer.stdout + answer.stderr
     seen = [record for record in records_of(runs) if isinstance(record, CarriedOver)]

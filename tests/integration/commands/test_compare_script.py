@@ -44,7 +44,7 @@ def test_the_jit_is_proved_in_the_process_and_what_is_not_at_work_gets_no_number
     jit = "ini.opcache.jit=tracing;ini.opcache.jit_buffer_size=32M"
     idle = "ini.opcache.enable_cli=0;ini.opcache.memory_consumption=256"
     argv: list[str | Path] = ["--script", script(tmp_path, SPIN), "--treatment", jit, "--treatment", idle]
-    asked = ("--margin", "30%", "--budget", "20s")
+    asked = (*FEWEST, "--budget", "12s")
     answer = phpdyno("compare", *argv, "--treatment", "ini.opcache.enable_cli=0", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     assert row(answer, jit)["kind"] == "improved"

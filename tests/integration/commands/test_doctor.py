@@ -124,8 +124,11 @@ def test_an_unknown_app_is_refused_before_anything() -> None:
     assert "did you mean wordpress?" in fault_of(answer.stderr)
 
 
-def test_without_strace(tmp_path: Path) -> None:
-    seen = look(env=programs_but(tmp_path / "bin", "strace"))
+def test_one_core_and_no_strace(tmp_path: Path) -> None:
+    core = min(os.sched_getaffinity(0))
+    seen = look(prepare=lambda: os.sched_setaffinity(0, {core}), env=programs_but(tmp_path / "bin", "strace"))
+    assert line(seen, "cores").state == "limits"
+    assert f"core {core} for everything" in line(seen, "cores").found
     assert (line(seen, "strace").state, line(seen, "ptrace").state) == ("missing", "unknown")
     assert line(seen, "strace").fix == "sudo apt-get install --no-install-recommends strace"
     assert seen.possible
@@ -155,14 +158,6 @@ def test_without_nginx_the_estimate_is_over_fastcgi(tmp_path: Path) -> None:
     assert (seen.estimate.failed, seen.estimate.transport) == (False, "fastcgi"), seen.estimate.sentence
     assert "over FastCGI" in seen.estimate.sentence
     assert traces_of() == []
-
-
-def test_one_core() -> None:
-    core = min(os.sched_getaffinity(0))
-    seen = look(prepare=lambda: os.sched_setaffinity(0, {core}))
-    assert line(seen, "cores").state == "limits"
-    assert f"core {core} for everything" in line(seen, "cores").found
-    assert seen.possible
 
 
 @pytest.mark.skipif(PTRACE < 0, reason="the filter is written for x86-64 and aarch64")

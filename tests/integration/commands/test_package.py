@@ -1,10 +1,12 @@
 """The package of a build, made by the real dpkg and unpacked again. What is packed is a copy of the
 distribution's own php-fpm."""
 
+import functools
 import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,10 +32,22 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def installed() -> Build:
     version = inspect_php(str(FPM)).version
     return structs.replace(BUILD, php_version=version, beside=version)
+
+
+@pytest.fixture(scope="module")
+def packed(installed: Build, tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], tuple[Path, Path]]:
+    """Packs a drop-in, or a build that stands alone, once."""
+
+    @functools.cache
+    def one(alone: bool) -> tuple[Path, Path]:
+        build = structs.replace(installed, alone=True, beside="", ini=ini_files(str(FPM)).main) if alone else installed
+        return pack(build, tmp_path_factory.mktemp("packed"))
+
+    return one
 
 
 def pack(build: Build, tmp_path: Path) -> tuple[Path, Path]:
@@ -54,6 +68,11 @@ def pack(build: Build, tmp_path: Path) -> tuple[Path, Path]:
     return package, home
 
 
+def unit_of(home: Path) -> Path:
+    """The unit file of the package that was unpacked there."""
+    return home.parents[len(Path(HOME).parts)] / f"usr/lib/systemd/system/{home.name}.service"
+
+
 def asked(*argv: str | Path) -> str:
     return subprocess.run(list(map(str, argv)), capture_output=True, text=True, check=True).stdout
 
@@ -68,8 +87,8 @@ def environment(home: Path) -> dict[str, str]:
     return {"PATH": os.defpath, "RUNTIME_DIRECTORY": str(home.parent / "run")}
 
 
-def test_the_package_holds_the_build_its_unit_and_a_way_back(tmp_path: Path, installed: Build) -> None:
-    package, home = pack(installed, tmp_path)
+def test_the_package_holds_the_build_its_unit_and_a_way_back(tmp_path: Path, packed: Callable[[bool], tuple[Path, Path]]) -> None:
+    package, home = packed(False)
     named, depends = asked("dpkg-deb", "--field", package, "Package", "Depends").splitlines()
     assert named == "Package: phpdyno-php8.2-pgo"
     wanted = depends.removeprefix("Depends: ").split(", ")
@@ -80,15 +99,15 @@ def test_the_package_holds_the_build_its_unit_and_a_way_back(tmp_path: Path, ins
     assert (home / EXTENSIONS / "mbstring.so").is_symlink()
     assert (home / "build.json").is_file()
     assert not (home / "done.json").exists()
-    assert (tmp_path / f"root/usr/lib/systemd/system/{home.name}.service").is_file()
+    assert unit_of(home).is_file()
     asked("dpkg-deb", "--control", package, tmp_path / "control")
     for script in ("postinst", "prerm", "postrm"):
         asked("sh", "-n", tmp_path / "control" / script)
         assert (tmp_path / "control" / script).stat().st_mode & 0o111
 
 
-def test_a_drop_in_starts_with_its_own_opcache_and_the_distributions_extensions(tmp_path: Path, installed: Build) -> None:
-    _, home = pack(installed, tmp_path)
+def test_a_drop_in_starts_with_its_own_opcache_and_the_distributions_extensions(packed: Callable[[bool], tuple[Path, Path]]) -> None:
+    _, home = packed(False)
     answer = started(home, "-i")
     assert not answer.stderr
     assert f"extension_dir => {home / EXTENSIONS} =>" in answer.stdout
@@ -102,9 +121,9 @@ def test_after_an_upgrade_the_distributions_starts_instead(tmp_path: Path, insta
     assert str(home) not in answer.stdout
 
 
-def test_one_that_stands_alone_starts_with_the_php_ini_and_its_own_modules(tmp_path: Path, installed: Build) -> None:
+def test_one_that_stands_alone_starts_with_the_php_ini_and_its_own_modules(packed: Callable[[bool], tuple[Path, Path]]) -> None:
     ini = ini_files(str(FPM)).main
-    _, home = pack(structs.replace(installed, alone=True, beside="", ini=ini), tmp_path)
+    _, home = packed(True)
     answer = started(home, "-i")
     assert not answer.stderr
     theirs = [path.name for path in sorted(Path(ini).with_name("conf.d").glob("*.ini"))]
@@ -117,8 +136,8 @@ def test_one_that_stands_alone_starts_with_the_php_ini_and_its_own_modules(tmp_p
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_it_serves_the_pools_it_is_given(tmp_path: Path, installed: Build, *, alone: bool) -> None:
-    _, home = pack(structs.replace(installed, alone=alone, ini=ini_files(str(FPM)).main), tmp_path)
+def test_it_serves_the_pools_it_is_given(tmp_path: Path, packed: Callable[[bool], tuple[Path, Path]], *, alone: bool) -> None:
+    _, home = packed(alone)
     socket, settings = tmp_path / "pool.sock", tmp_path / "php-fpm.conf"
     user = "user = nobody\n" if os.geteuid() == 0 else ""
     pool = f"[www]\nlisten = {socket}\n{user}pm = static\npm.max_children = 1\n"
@@ -146,10 +165,10 @@ def test_it_serves_the_pools_it_is_given(tmp_path: Path, installed: Build, *, al
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd here")
 @pytest.mark.parametrize("alone", [False, True])
-def test_systemd_takes_its_unit(tmp_path: Path, installed: Build, *, alone: bool) -> None:
-    _, home = pack(structs.replace(installed, alone=alone, ini=ini_files(str(FPM)).main), tmp_path)
-    (unit,) = (tmp_path / "root/usr/lib/systemd/system").glob("*.service")
-    unit.write_text(unit.read_text().replace(f"/{HOME}/{home.name}", str(home)))
+def test_systemd_takes_its_unit(tmp_path: Path, packed: Callable[[bool], tuple[Path, Path]], *, alone: bool) -> None:
+    _, home = packed(alone)
+    unit = tmp_path / unit_of(home).name
+    unit.write_text(unit_of(home).read_text().replace(f"/{HOME}/{home.name}", str(home)))
     answer = subprocess.run(["systemd-analyze", "verify", "--recursive-errors=no", unit], capture_output=True, text=True, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
 

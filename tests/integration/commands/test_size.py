@@ -119,7 +119,7 @@ def test_php_fpm_itself_tests_the_pool() -> None:
 
 def test_ctrl_c_leaves_nothing_and_the_run_goes_on(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=SLEEPS)
-    process = start("size", "--docroot", docroot, "--url", "/", "--most", "4", "--budget", "10s", "--no-managers", "--runs", runs)
+    process = start("size", "--docroot", docroot, "--url", "/", "--most", "2", "--budget", "5s", "--no-managers", "--runs", runs)
     deadline = time.monotonic() + 60
     while not (list(runs.glob("*/size.jsonl")) and read_size(the_run(runs)).all_of(PoolMeasured)):
         assert time.monotonic() < deadline, "no pool was measured within a minute"
