@@ -32,15 +32,14 @@ MARKERS = (
     "craft",
 )
 """Files by which the top of a project is known."""
+DOCROOTS = ("public", "web", "htdocs", "public_html", "www", "html", "webroot", "docroot", "httpdocs", "wwwroot", "pub")
+"""What frameworks and providers call a document root, the most usual first."""
 _SITES = (
     *MARKERS,
     "wp-config.php",
     "wp-load.php",
     ".git",
-    "public/index.php",
-    "web/index.php",
-    "htdocs/index.php",
-    "public_html/index.php",
+    *(f"{name}/index.php" for name in DOCROOTS[:4]),
 )
 _PARTS = frozenset({"vendor", "node_modules", "lib", "libs", "library", "packages", "modules", "tests", "var", "storage"})
 MOST_BYTES = 2 << 30

@@ -6,14 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from phpdyno.apps.project.limits import is_seen_anyway, marker_of, others_in, why_not
+from phpdyno.apps.project.limits import DOCROOTS, is_seen_anyway, marker_of, others_in, why_not
 from phpdyno.apps.project.loads import NamedPlace, places_named
 from phpdyno.config.trusted import obeyed
 from phpdyno.errors import UsageError
 from phpdyno.model.notices import project_words
 
-USUAL = frozenset({"public", "web", "webroot", "www", "htdocs", "html", "public_html", "httpdocs", "docroot", "pub", "wwwroot"})
-"""What frameworks and providers call a document root."""
 MOST_ENTRIES = 40
 
 
@@ -108,7 +106,7 @@ def _marked(docroot: Path) -> _Need:
     """The top of the project by the files that mark it: the directory above, or above that."""
     if (docroot / "composer.json").exists() or (docroot / "vendor/autoload.php").exists():
         return _Need(docroot)
-    above = [docroot.parent, docroot.parent.parent] if docroot.name in USUAL else [docroot.parent]
+    above = [docroot.parent, docroot.parent.parent] if docroot.name in DOCROOTS else [docroot.parent]
     for folder in above:
         if (marker := marker_of(folder)) and not why_not(folder, docroot):
             return _Need(folder, f"{marker} lies there")

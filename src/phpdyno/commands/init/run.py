@@ -7,10 +7,10 @@ from pathlib import Path
 
 from msgspec import structs
 
-from phpdyno.apps.project.limits import marker_of
+from phpdyno.apps.project.limits import DOCROOTS, marker_of
 from phpdyno.commands.init.found import AppFound, ServiceFound
 from phpdyno.commands.init.reading.configurations import read_configuration
-from phpdyno.commands.init.reading.layouts import DOCROOTS, find_layout
+from phpdyno.commands.init.reading.layouts import find_layout
 from phpdyno.commands.init.reading.pages import pages_of
 from phpdyno.errors import UsageError
 from phpdyno.model.workload import Target, Workload

@@ -4,12 +4,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from phpdyno.apps.project.limits import DOCROOTS
 from phpdyno.apps.project.root import find_root
 from phpdyno.commands.init.found import ProjectLayout
 from phpdyno.errors import UsageError
 
-DOCROOTS = ("public", "web", "htdocs", "public_html", "www", "html", "webroot", "docroot", "httpdocs", "wwwroot", "pub")
-"""Names of document roots, the most usual first."""
 PLAIN = "plain PHP"
 Finder = Callable[[Path], tuple[str, str] | None]
 """From a directory to the document root in it ('' for itself) and the front controller; None where
