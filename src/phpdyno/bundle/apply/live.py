@@ -1,10 +1,8 @@
 """Asking the workers of a running pool: php_files/probe.php over FastCGI, and what /proc says of
 them. Nothing is changed or signalled."""
 
-import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +14,7 @@ from phpdyno.bundle.apply.proving import Live
 from phpdyno.bundle.manifest import Manifest
 from phpdyno.bundle.write.division import BEFORE_WORKERS, MARK
 from phpdyno.errors import DynoError
+from phpdyno.host.files.scratch import scratch_directory
 from phpdyno.host.sockets.listen_queue import ListenQueue
 from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.paths import live_root
@@ -122,8 +121,7 @@ def _listen_limit(address: str) -> int | None:
 def _probe() -> Iterator[Path]:
     """A copy of the probe that every account may read; it looks old, because opcache leaves out
     what was changed just now."""
-    place = Path(tempfile.mkdtemp(prefix="phpdyno-verify-", dir=live_root()))
-    try:
+    with scratch_directory(live_root()) as place:
         place.chmod(0o755)
         copy = place / PROBE.name
         shutil.copyfile(PROBE, copy)
@@ -131,6 +129,3 @@ def _probe() -> Iterator[Path]:
         then = copy.stat().st_mtime - HOUR_S
         os.utime(copy, (then, then))
         yield copy
-    finally:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(place)

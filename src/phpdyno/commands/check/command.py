@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from phpdyno.commands.common.live import LiveProgress, print_line
 from phpdyno.commands.common.options import RequestOptions
 from phpdyno.commands.common.requests import asked_source, own_requests
 from phpdyno.commands.common.show import print_answer
+from phpdyno.host.files.scratch import scratch_directory
+from phpdyno.paths import live_root
 from phpdyno.report.terminal_parts import inert
 from phpdyno.session.arms import make_arms
 from phpdyno.session.requirements import require_servers
@@ -50,11 +51,11 @@ def run(
     own = own_requests(requests, console)
     definition = open_source(asked_source(source, requests, own))
     asked = workload_for(own.workload, definition.workload)
-    with tempfile.TemporaryDirectory(prefix="pd-check-") as logs, LiveProgress(console, quiet=json, notes="") as progress:
+    with scratch_directory(live_root()) as logs, LiveProgress(console, quiet=json, notes="") as progress:
         found = look_at(
             definition,
             arm,
-            logs=Path(logs),
+            logs=logs,
             progress=progress,
             workload=asked,
         )

@@ -1,7 +1,6 @@
 """The recommended pool as a bundle: settings with their reasons, tested by `php-fpm -t` before
 anybody is told of them."""
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +11,9 @@ from phpdyno.bundle.write.texts import pool_text
 from phpdyno.commands.size.found import SizeFound
 from phpdyno.commands.size.record import SizeHeader
 from phpdyno.errors import DynoError
+from phpdyno.host.files.scratch import scratch_directory
 from phpdyno.model.facts import HostFacts
+from phpdyno.paths import live_root
 from phpdyno.servers.programs.finding import told
 from phpdyno.session.builds import site_fpm
 from phpdyno.session.specs import Imported
@@ -48,8 +49,8 @@ def make_size_bundle(
 
 def check_pool(fpm: str, settings: Mapping[str, str]) -> None:
     """Let php-fpm test a pool of these settings. Raises DynoError where it refuses them."""
-    with tempfile.TemporaryDirectory(prefix="phpdyno-pool-") as place:
-        config = Path(place) / "fpm.conf"
+    with scratch_directory(live_root()) as place:
+        config = place / "fpm.conf"
         # The account is not looked up where php-fpm does not run as root.
         start = "[global]\nerror_log = /dev/null\n[www]\nuser = nobody\nlisten = 127.0.0.1:65529\n"
         config.write_text(start + pool_text(settings, "www", "a test"))

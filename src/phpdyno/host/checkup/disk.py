@@ -11,6 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from phpdyno.host.files.scratch import scratch_directory
+
 FLUSHES = 8
 _LINE = b"x" * 600 + b"\n"
 _ST_NOEXEC = 8
@@ -68,13 +70,12 @@ def try_socket(root: Path) -> str:
     """Bind a socket with a path as long as ours get below `root`; the kernel's word where that
     fails, else ''.
 
-    What is made for it is gone when this returns. Should we be killed meanwhile it stays: by its
-    name nothing of ours is ever removed.
+    What is made for it is gone when this returns.
     """
     if len(os.fsencode(str(root) + SOCKET_TAIL)) > LONGEST_SOCKET:
         return f"a socket's path may have {LONGEST_SOCKET} bytes, ours would have {len(os.fsencode(str(root) + SOCKET_TAIL))}"
     try:
-        with tempfile.TemporaryDirectory(prefix="phpdyno-doctor-", dir=root) as folder, socket.socket(socket.AF_UNIX) as probe:
+        with scratch_directory(root) as folder, socket.socket(socket.AF_UNIX) as probe:
             probe.bind(f"{folder}/fpm.sock")
     except OSError as error:
         return error.strerror or str(error)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from phpdyno.host import namespaces
-from phpdyno.model.service import Tcp
+from phpdyno.model.services.service import Tcp
 
 _T = TypeVar("_T")
 NO_BOTTLE = "--no-bottle"

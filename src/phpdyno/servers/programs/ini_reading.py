@@ -4,9 +4,7 @@ does not take."""
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 from msgspec import Struct, field
 
@@ -22,6 +20,8 @@ from phpdyno.config.ini_syntax import (
     variables_in,
 )
 from phpdyno.errors import DynoError, UsageError
+from phpdyno.host.files.scratch import scratch_directory
+from phpdyno.paths import live_root
 from phpdyno.server_files.php import render_ini, scan_path
 from phpdyno.servers.programs.php import NO_PRELOADING, traits_in
 from phpdyno.servers.supervision.tethered import run_tethered
@@ -98,9 +98,9 @@ class Parser(Struct, frozen=True):
         return traits_in(self._told(render_ini(settings))).values
 
     def _told(self, fragment: str) -> str:
-        with tempfile.TemporaryDirectory(prefix="pd-ini-") as place:
-            (Path(place) / "phpdyno.ini").write_text(fragment, encoding="utf-8", errors="surrogateescape")
-            scan = place if self.scan_dir == "" else scan_path(Path(place), self.scan_dir)
+        with scratch_directory(live_root()) as place:
+            (place / "phpdyno.ini").write_text(fragment, encoding="utf-8", errors="surrogateescape")
+            scan = str(place) if self.scan_dir == "" else scan_path(place, self.scan_dir)
             env = {_PATH: os.environ.get(_PATH, "/usr/bin:/bin"), **self.env, "PHP_INI_SCAN_DIR": scan}
             argv = [self.program, *self.options, *NO_PRELOADING, "-i"]
             try:

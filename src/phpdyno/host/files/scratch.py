@@ -1,0 +1,58 @@
+"""A directory for a moment, which no end of ours leaves for long: SIGKILL included."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+PREFIX = "phpdyno-scratch-"
+MARKER = ".phpdyno-scratch"
+MARKED = b"A scratch directory of phpdyno. Whoever made it holds a lock on this file while it is in use.\n"
+
+
+@contextlib.contextmanager
+def scratch_directory(root: Path) -> Iterator[Path]:
+    """A new directory of ours alone below `root`, removed at the end. What an earlier one left that
+    was killed is removed first.
+
+    Raises OSError where none can be made.
+    """
+    _clear_abandoned(root)
+    place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
+    try:
+        with (place / MARKER).open("wb", buffering=0) as marker:
+            # Marked once it is locked: nobody takes it for abandoned.
+            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            marker.write(MARKED)
+            yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _clear_abandoned(root: Path) -> None:
+    """Remove those whose maker is gone.
+
+    Anybody may put things into /tmp, under our names too: one is ours by the marker in it that this
+    account wrote, never by its name or age alone.
+    """
+    for place in root.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                if _is_abandoned(folder):
+                    shutil.rmtree(place)
+            finally:
+                os.close(folder)
+
+
+def _is_abandoned(folder: int) -> bool:
+    with open(MARKER, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)) as marker:
+        held = os.fstat(marker.fileno())
+        if not stat.S_ISREG(held.st_mode) or {held.st_uid, os.fstat(folder).st_uid} != {os.geteuid()}:
+            return False
+        fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError while its maker lives
+        return marker.read(len(MARKED) + 1) == MARKED
