@@ -11,7 +11,7 @@ from phpdyno.apps.source import App, Progress
 from phpdyno.apps.wrapped import WrappedApp
 from phpdyno.config.peers import ALLOW_NETWORK, distinct, refuse_served
 from phpdyno.model.app import PreparedApp
-from phpdyno.model.service import Tcp
+from phpdyno.model.services.service import Tcp
 from phpdyno.servers.supervision.supervisor import Supervisor
 
 

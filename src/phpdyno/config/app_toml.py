@@ -17,7 +17,7 @@ from phpdyno.config.trusted import steered_by
 from phpdyno.config.values import absolute, as_text, check_env_name, flatten, read_toml_of
 from phpdyno.errors import UsageError
 from phpdyno.model.app import AppSetting
-from phpdyno.model.service import Service, Tcp
+from phpdyno.model.services.service import Service, Tcp
 from phpdyno.model.workload import BROWSER_ENCODING, Scheme, Target
 
 FILE_NAME = "app.toml"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from phpdyno.config.services import checked_host, checked_port, place_of, split_address
 from phpdyno.errors import UsageError, one_line
-from phpdyno.model.service import Service, Tcp
+from phpdyno.model.services.service import Service, Tcp
 
 ALLOW_NETWORK = "--allow-network"
 """The option by which a user lets a peer through."""

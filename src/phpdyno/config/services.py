@@ -15,7 +15,8 @@ from phpdyno.config.requests import VARIABLE
 from phpdyno.config.toml_faults import toml_fault
 from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
-from phpdyno.model.service import DUMP_KINDS, KINDS, ONE_PORT_KINDS, PORTS, SQL_KINDS, USER_KINDS, Address, Kind, Service, Tcp, UnixSocket
+from phpdyno.model.services.kinds import CALLED, KINDS, SERVICE_KINDS, Kind
+from phpdyno.model.services.service import Address, Service, Tcp, UnixSocket
 
 DATABASE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_SOCKET_BYTES = 107
@@ -27,7 +28,6 @@ _HOST = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9
 _BRACKETED = re.compile(r"\[([^\]]*)\](?::(.*))?")
 _USER = re.compile(r"[!-~]{1,63}")
 _PG_SOCKET = re.compile(r"\.s\.PGSQL\.([0-9]{1,5})")
-_OTHER_NAMES: dict[str, Kind] = {"mysql": "mariadb", "pgsql": "postgresql", "valkey": "redis", "keydb": "redis", "smtp": "smtp-sink"}
 _HINTS = {
     "kind": "write one of " + ", ".join(KINDS),
     "at": 'write the address that the app has: at = "db.internal:3306", a socket\'s path, or a list of them',
@@ -111,7 +111,7 @@ def _kind(text: str, *, where: str) -> Kind:
     for kind in KINDS:
         if kind == text:
             return kind
-    other = _OTHER_NAMES.get(text.lower())
+    other = CALLED.get(text.lower())
     raise UsageError(f"there is no kind {text!r}", where=where, next_step=f"write {other}" if other else suggestion(text, get_args(Kind)))
 
 
@@ -121,13 +121,13 @@ def _check_keys(raw: _Raw, kind: Kind, *, where: str) -> None:
     def refuse(key: str, what: str, next_step: str = "leave it out") -> NoReturn:
         raise UsageError(what, where=f"{where}.{key}", next_step=next_step)
 
-    if raw.dump is not None and kind not in DUMP_KINDS:
+    if raw.dump is not None and not SERVICE_KINDS[kind].takes_dump:
         refuse("dump", f"{kind} keeps nothing that a dump could fill")
-    if raw.database is not None and kind not in SQL_KINDS:
+    if raw.database is not None and not SERVICE_KINDS[kind].has_databases:
         refuse("database", f"{kind} has no databases with names")
     if raw.database is not None and not DATABASE.fullmatch(raw.database):
         refuse("database", f"{raw.database!r} is no plain database name", "use letters, digits, '_' and '-'")
-    if raw.users and kind not in USER_KINDS:
+    if raw.users and not SERVICE_KINDS[kind].knows_users:
         refuse("users", f"{kind} takes any user and password as it is")
     for user in raw.users:
         if not _USER.fullmatch(user):
@@ -144,7 +144,7 @@ def _address(text: str, kind: Kind, *, where: str) -> Address:
     if "/" in text:
         return UnixSocket(_socket(text, where=where))
     host, port = split_address(text)
-    return Tcp(checked_host(host, where=where), checked_port(port, where=where) if port is not None else PORTS[kind])
+    return Tcp(checked_host(host, where=where), checked_port(port, where=where) if port is not None else SERVICE_KINDS[kind].port)
 
 
 def _socket(text: str, *, where: str) -> Path:
@@ -200,18 +200,18 @@ def _fitting(addresses: tuple[Address, ...], kind: Kind, *, where: str) -> tuple
 
     Raises UsageError where one server of this kind cannot listen on all of them.
     """
-    if kind == "mariadb" and Tcp("localhost", PORTS[kind]) in addresses and not any(isinstance(each, UnixSocket) for each in addresses):
+    usual, sockets = SERVICE_KINDS[kind].port, [each for each in addresses if isinstance(each, UnixSocket)]
+    if kind == "mariadb" and Tcp("localhost", usual) in addresses and not sockets:
         addresses = (*addresses, MARIADB_SOCKET)
     ports = {address.port for address in addresses if isinstance(address, Tcp)}
     if kind == "postgresql":
-        usual = next(iter(ports), PORTS[kind])
+        usual = next(iter(ports), usual)
         addresses = tuple(_pg_socket(each, usual) if isinstance(each, UnixSocket) else each for each in addresses)
         ports |= {int(match[1]) for each in addresses if isinstance(each, UnixSocket) and (match := _PG_SOCKET.fullmatch(each.path.name))}
-    if kind in ONE_PORT_KINDS and len(ports) > 1:
+    if SERVICE_KINDS[kind].one_port and len(ports) > 1:
         what = f"one {kind} listens on one port, and these are {', '.join(map(str, sorted(ports)))}"
         raise UsageError(what, where=where, next_step="write a service for each port")
-    sockets = sum(isinstance(address, UnixSocket) for address in addresses)
-    if kind == "memcached" and sockets and len(addresses) > 1 and sockets != len(addresses):
+    if kind == "memcached" and sockets and len(sockets) != len(addresses):
         raise UsageError("one memcached listens on TCP or on a socket", where=where, next_step="write a service for each")
     return addresses
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from phpdyno.model.nginx import NginxSite
-from phpdyno.model.service import PreparedService, Tcp
+from phpdyno.model.services.service import PreparedService, Tcp
 from phpdyno.model.workload import Workload
 
 

@@ -4,7 +4,7 @@ Pure."""
 
 from collections.abc import Iterable, Sequence
 
-from phpdyno.model.service import Tcp
+from phpdyno.model.services.service import Tcp
 
 IN_THE_OPEN = "measured without a bottle"
 LETS_THROUGH = "lets through: "

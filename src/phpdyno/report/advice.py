@@ -12,7 +12,8 @@ from msgspec import Struct
 from phpdyno.errors import one_line
 from phpdyno.model.inside.reach import Connection, Deed, Missed, Outcome, Program, Reached, Write
 from phpdyno.model.plan import Unit
-from phpdyno.report.known_services import MAIL, SERVICE_NAMES, kind_of
+from phpdyno.model.services.kinds import SERVICE_KINDS, Kind
+from phpdyno.report.known_services import kind_of
 
 MOST_FILES = 3
 """Files of one directory that are named; where there are more (names that are drawn anew each time)
@@ -82,10 +83,10 @@ def often(calls: int, watched: WatchedCount) -> str:
     return f"once {each}" if calls == watched.count else f"{calls // watched.count} x {each}"
 
 
-def service_snippet(kind: str, at: str, names: Counter[str]) -> str:
+def service_snippet(kind: Kind, at: str, names: Counter[str]) -> str:
     """`[service.NAME]` with its kind and, where it has one, its place; `names` counts the names
     that are taken."""
-    name = SERVICE_NAMES[kind]
+    name = SERVICE_KINDS[kind].table
     names[name] += 1
     number = names[name] if names[name] > 1 else ""
     place = [f"at = {_quoted(at)}"] if at else []
@@ -116,7 +117,7 @@ def _peers(rows: Sequence[Connection], watched: WatchedCount, given: frozenset[s
 
 def _peer(row: Connection, outcome: str, calls: int, watched: WatchedCount, names: Counter[str] | None) -> ReachAdvice:
     at = _at(row)
-    kind = "" if row.protocol == "udp" else kind_of(row.port, row.path)
+    kind = None if row.protocol == "udp" else kind_of(row.port, row.path)
     what = f"{one_line(at)}{' (udp)' if row.protocol == 'udp' else ''}, {outcome}"
     missing = "" if row.protocol == "udp" or row.path in SYSLOG else one_line(at)
     if kind and names is not None:
@@ -171,7 +172,7 @@ def _lookups(reached: Reached, watched: WatchedCount) -> Iterable[ReachAdvice]:
 def _programs(rows: Sequence[Program], watched: WatchedCount, names: Counter[str] | None) -> Iterable[ReachAdvice]:
     mails = sum(row.calls for row in rows if row.mail)
     if mails:
-        snippet = service_snippet(MAIL, "", names) if names is not None else ""
+        snippet = service_snippet("smtp-sink", "", names) if names is not None else ""
         step = f"{_inline(snippet)} counts what is sent, and nothing leaves the machine" if snippet else "nothing leaves the machine"
         yield ReachAdvice(mails, often(mails, watched), "mail() handed a message to sendmail", step, snippet)
     for row in rows:

@@ -2,26 +2,14 @@
 
 import re
 
-MAIL = "smtp-sink"
-SERVICE_NAMES = {"mariadb": "database", "postgresql": "database", "redis": "cache", "memcached": "cache", MAIL: "mail"}
-"""Kinds, and the name that each is suggested under."""
-PORTS = {
-    3306: "mariadb",
-    5432: "postgresql",
-    6379: "redis",
-    11211: "memcached",
-    **dict.fromkeys((25, 465, 587, 1025), MAIL),
-}
-SOCKETS = {
-    **dict.fromkeys(("mysqld.sock", "mysql.sock", "mariadb.sock"), "mariadb"),
-    ".s.PGSQL.5432": "postgresql",
-}
-_PATTERNS = ((re.compile(r"redis[^/]*\.sock"), "redis"), (re.compile(r"memcached?[^/]*\.sock"), "memcached"))
+from phpdyno.model.services.kinds import SERVICE_KINDS, Kind
+
+_BY_PORT: dict[int, Kind] = {port: kind for kind, known in SERVICE_KINDS.items() for port in (known.port, *known.other_ports)}
 
 
-def kind_of(port: int, path: str = "") -> str:
-    """The kind by the port of the network or the name of a socket's file; '' for any other."""
+def kind_of(port: int, path: str = "") -> Kind | None:
+    """The kind by the port of the network or the path of a socket; None for any other."""
     if not path:
-        return PORTS.get(port, "")
+        return _BY_PORT.get(port)
     name = path.rpartition("/")[2]
-    return SOCKETS.get(name) or next((kind for pattern, kind in _PATTERNS if pattern.fullmatch(name)), "")
+    return next((kind for kind, known in SERVICE_KINDS.items() if known.sockets and re.fullmatch(known.sockets, name)), None)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.host.sockets.network import outside
-from phpdyno.model.service import Tcp
+from phpdyno.model.services.service import Tcp
 from phpdyno.paths import live_root
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.supervision.processes import descendants

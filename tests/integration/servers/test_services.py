@@ -15,7 +15,7 @@ import pytest
 from phpdyno.apps.data.services import prepare_services, start_services
 from phpdyno.errors import DynoError
 from phpdyno.host.cgroup import find_cpu_groups
-from phpdyno.model.service import Service, Tcp, UnixSocket
+from phpdyno.model.services.service import Service, Tcp, UnixSocket
 from phpdyno.servers.bench import component_cgroup, component_meter
 from phpdyno.servers.programs.finding import program_path
 from phpdyno.servers.services import redis

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phpdyno.errors import DynoError
-from phpdyno.model.service import Service
+from phpdyno.model.services.service import Service
 from phpdyno.servers.services import postgresql
 from phpdyno.servers.services.postgresql import VERSIONS, postgres_program
 from tests.support.optional import needs

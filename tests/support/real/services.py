@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from phpdyno.apps.data.services import prepare_services, start_services
-from phpdyno.model.service import Address, Service, Tcp, UnixSocket
+from phpdyno.model.services.service import Address, Service, Tcp, UnixSocket
 from phpdyno.servers.programs.finding import program_path
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.services.running import RunningService

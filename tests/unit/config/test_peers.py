@@ -11,7 +11,7 @@ from phpdyno.config.app_toml import load_app_toml
 from phpdyno.config.peers import distinct, parse_peer
 from phpdyno.errors import UsageError
 from phpdyno.host.sockets import network
-from phpdyno.model.service import Tcp
+from phpdyno.model.services.service import Tcp
 from phpdyno.session.peers import go_on_with, named_peers
 
 TOML = """name = "shop"

@@ -8,7 +8,7 @@ from phpdyno.apps.folder import FolderApp
 from phpdyno.config.app_toml import AppFile, load_app_toml
 from phpdyno.config.services import refuse_root_variables
 from phpdyno.errors import UsageError
-from phpdyno.model.service import Service, Tcp, UnixSocket
+from phpdyno.model.services.service import Service, Tcp, UnixSocket
 
 VARIABLE = "{env.CACHE}"
 BASE = 'name = "shop"\ndocroot = "."\n[[target]]\npath = "/"\n'
@@ -102,7 +102,7 @@ def test_memcached_and_the_sink_may_have_several_ports(tmp_path: Path) -> None:
         ('[service.db]\nkind = "mariadb"\nat = []\n', "db.at: there is no address"),
         ('[service.db]\nkind = "mariadb"\nat = 3306\n', "db.at: Expected str | array, got int"),
         ('[service.db]\nkind = "mysql"\nat = "db"\n', "db.kind: there is no kind 'mysql'; write mariadb"),
-        ('[service.db]\nkind = "postgres"\nat = "db"\n', "db.kind: there is no kind 'postgres'; did you mean postgresql?"),
+        ('[service.db]\nkind = "postgres"\nat = "db"\n', "db.kind: there is no kind 'postgres'; write postgresql"),
         ('[service.db]\nkind = "oracle"\nat = "db"\n', "; known: mariadb, memcached, postgresql, redis, smtp-sink"),
         ('[service.db]\nkind = "redis"\nat = "db"\ndumb = "x"\n', "db.dumb: unknown key; did you mean service.db.dump?"),
         ('[service."a b"]\nkind = "redis"\nat = "db"\n', "a b: 'a b' cannot name a service; begin with a letter"),

@@ -28,7 +28,7 @@ from phpdyno.commands.tune.render.terminal import tune_summary
 from phpdyno.commands.tune.view import tune_view
 from phpdyno.journal.records import Preflight, Record
 from phpdyno.model.notices import first_of, open_words, rest_of, through_words
-from phpdyno.model.service import Tcp
+from phpdyno.model.services.service import Tcp
 from tests.support.made_up.journals import finished
 from tests.support.made_up.studies import counts, journals_of, record_of, small_study
 from tests.support.made_up.sweeps.sweep_runs import full_sweep

@@ -9,7 +9,7 @@ import pytest
 
 from phpdyno.host.cores import split_cores
 from phpdyno.model.app import PreparedApp
-from phpdyno.model.service import Service
+from phpdyno.model.services.service import Service
 from phpdyno.model.workload import Workload
 from phpdyno.session import app_servers as session
 

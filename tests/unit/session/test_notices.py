@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from phpdyno.model.app import PreparedApp
-from phpdyno.model.service import Tcp
+from phpdyno.model.services.service import Tcp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.servers.supervision.supervisor import Supervisor
 from phpdyno.session.environment import notices_of

@@ -12,7 +12,7 @@ from phpdyno.apps.data.databases import DATADIR, LOAD_TIMEOUT_S, dump_digest, ke
 from phpdyno.apps.source import Progress
 from phpdyno.apps.store import stored
 from phpdyno.errors import DynoError
-from phpdyno.model.service import Service
+from phpdyno.model.services.service import Service
 from phpdyno.servers.services import postgresql
 from phpdyno.servers.services.addresses import Listen
 from phpdyno.servers.services.postgresql import OWNER, identifier, place_of, postgres_program

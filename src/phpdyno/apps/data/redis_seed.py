@@ -12,7 +12,7 @@ from phpdyno.apps.files.copies import copy_as
 from phpdyno.apps.source import Progress
 from phpdyno.apps.store import stored
 from phpdyno.errors import DynoError
-from phpdyno.model.service import Service
+from phpdyno.model.services.service import Service
 from phpdyno.servers.services import redis
 from phpdyno.servers.services.addresses import Listen
 from phpdyno.servers.services.running import RunningService, ServiceStart

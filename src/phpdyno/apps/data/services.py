@@ -14,7 +14,7 @@ from phpdyno.apps.files.rights import named_file, reader_of
 from phpdyno.apps.source import Progress
 from phpdyno.config.requests import VARIABLE
 from phpdyno.errors import UsageError
-from phpdyno.model.service import PreparedService, Service
+from phpdyno.model.services.service import PreparedService, Service
 from phpdyno.servers.services.addresses import AddressPlan
 from phpdyno.servers.services.kinds import started, version_of
 from phpdyno.servers.services.running import RunningService, ServiceStart

@@ -20,7 +20,7 @@ from phpdyno.model.app import PreparedApp
 from phpdyno.model.arm import Arm
 from phpdyno.model.inside.explained import Explained, Section, SectionKey
 from phpdyno.model.plan import Transport
-from phpdyno.model.service import Kind
+from phpdyno.model.services.kinds import Kind
 from phpdyno.model.workload import Workload
 from phpdyno.server_files.apache import is_apache
 from phpdyno.servers.bench import Bench

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from phpdyno.model.service import Kind
+from phpdyno.model.services.kinds import Kind
 from phpdyno.model.workload import Target
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phpdyno.commands.init.found import AppFound, ServiceFound
-from phpdyno.model.service import DUMP_KINDS
+from phpdyno.model.services.kinds import SERVICE_KINDS
 from phpdyno.model.workload import Target
 from phpdyno.report.words import visible
 
@@ -18,7 +18,6 @@ _UPLOADS = {
     "Laravel": "storage",
 }
 """Where visitors' files lie, below the docroot."""
-TITLES = {"mariadb": "MariaDB", "postgresql": "PostgreSQL", "redis": "Redis", "memcached": "memcached", "smtp-sink": "mail sink"}
 
 
 def toml_text(found: AppFound, place: Path) -> str:
@@ -56,7 +55,7 @@ def _lines(found: AppFound, place: Path) -> Iterator[str]:
 
 
 def _service(service: ServiceFound, place: Path) -> Iterator[str]:
-    yield f"[service.{service.name}]  # a private {TITLES[service.kind]} at the address that {service.said_in} has"
+    yield f"[service.{service.name}]  # a private {SERVICE_KINDS[service.kind].title} at the address that {service.said_in} has"
     yield f"kind = {_text(service.kind)}"
     yield f"at = {_list(service.at)}"
     if service.database:
@@ -69,7 +68,7 @@ def _service(service: ServiceFound, place: Path) -> Iterator[str]:
     if service.dump_file:
         yield f"# {service.made_by}"
         yield f"dump = {_text(_from(place, service.dump_file))}"
-    elif service.kind in DUMP_KINDS and service.kind != "redis":
+    elif SERVICE_KINDS[service.kind].has_databases:
         yield '# dump = "dump.sql.gz"'
 
 
@@ -98,7 +97,8 @@ def said(found: AppFound, place: Path) -> str:
     layout = found.layout
     inside = os.path.relpath(layout.docroot, layout.root)
     parts = [layout.framework, f"root {layout.root}" if inside == "." else f"root {layout.root}, docroot {inside}"]
-    parts += [" ".join(filter(None, (TITLES[each.kind], each.database, "at", each.at[0]))) for each in found.configuration.services]
+    services = found.configuration.services
+    parts += [" ".join(filter(None, (SERVICE_KINDS[each.kind].title, each.database, "at", each.at[0]))) for each in services]
     count = len(found.targets)
     parts.append(f"{count} target{'' if count == 1 else 's'}" + (f" of {found.targets_from}" if found.targets_from else ""))
     return f"{place}: {', '.join(parts)}"

@@ -2,20 +2,10 @@
 addresses of them."""
 
 from pathlib import Path
-from typing import Literal, get_args
 
 from msgspec import Struct
 
-Kind = Literal["mariadb", "postgresql", "redis", "memcached", "smtp-sink"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-PORTS: dict[Kind, int] = {"mariadb": 3306, "postgresql": 5432, "redis": 6379, "memcached": 11211, "smtp-sink": 25}
-"""Where an app finds a service of this kind unless it is told another port."""
-SQL_KINDS: frozenset[Kind] = frozenset({"mariadb", "postgresql"})
-DUMP_KINDS: frozenset[Kind] = frozenset({"mariadb", "postgresql", "redis"})
-ONE_PORT_KINDS: frozenset[Kind] = frozenset({"mariadb", "postgresql", "redis"})
-"""Servers that listen on one port, whatever the number of addresses."""
-USER_KINDS: frozenset[Kind] = frozenset({"postgresql", "redis"})
-"""Servers that want to know the names of their users; the others take any name."""
+from phpdyno.model.services.kinds import Kind
 
 
 class Tcp(Struct, frozen=True):
@@ -54,9 +44,9 @@ class Service(Struct, frozen=True):
 
     `at` are its addresses, at least one. `dump` fills it; `database` is the name of the database
     that the dump is loaded into, None where the dump names its own, or there is none. `users` are
-    names that the app signs in with where the server must know them (`USER_KINDS`). `password` is
-    what the app sends to Redis with `AUTH` alone; `{env.NAME}` in it stands for a variable of
-    phpdyno's own environment.
+    names that the app signs in with where the server must know them (`ServiceKind.knows_users`).
+    `password` is what the app sends to Redis with `AUTH` alone; `{env.NAME}` in it stands for a
+    variable of phpdyno's own environment.
     """
 
     name: str

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.config.services import LOOPBACK_NAMES
-from phpdyno.model.service import Passage, Service, Tcp
+from phpdyno.model.services.service import Passage, Service, Tcp
 
 NAMED = ipaddress.ip_network("198.18.0.0/15")
 """Names get addresses of the network that is set aside for benchmarks: no host of production has

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from phpdyno.model.service import Kind
+from phpdyno.model.services.kinds import Kind
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.services import mariadb, memcached, postgresql, redis, smtp_sink
 from phpdyno.servers.services.running import RunningService, ServiceStart

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 
 from phpdyno.errors import DynoError
-from phpdyno.model.service import PORTS
+from phpdyno.model.services.kinds import SERVICE_KINDS
 from phpdyno.servers.database.mariadb import Database
 from phpdyno.servers.services.running import RunningService, ServiceStart, home_of
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -27,7 +27,7 @@ def started(supervisor: Supervisor, start: ServiceStart) -> Iterator[RunningServ
         cores=start.cores,
         cgroups=start.cgroups,
         addresses=start.addresses,
-        port=start.port(PORTS["mariadb"]),
+        port=start.port(SERVICE_KINDS["mariadb"].port),
     )
     with database as server:
         for place in start.listen.sockets:

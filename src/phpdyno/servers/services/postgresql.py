@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from phpdyno.errors import DynoError
-from phpdyno.model.service import PORTS, Service
+from phpdyno.model.services.kinds import SERVICE_KINDS
+from phpdyno.model.services.service import Service
 from phpdyno.servers.programs.finding import find_program, told, version_key
 from phpdyno.servers.services.running import SHUTDOWN_S, Complaint, RunningService, ServiceStart, answers, home_of, kept_running
 from phpdyno.servers.supervision.child import Child
@@ -158,7 +159,7 @@ def complaints(name: str, log: str) -> tuple[Complaint, ...]:
 
 def _port(start: ServiceStart) -> int:
     """The port, which the names of its sockets hold as well."""
-    named = next((int(path.name.rpartition(".")[2]) for path in start.listen.sockets), PORTS["postgresql"])
+    named = next((int(path.name.rpartition(".")[2]) for path in start.listen.sockets), SERVICE_KINDS["postgresql"].port)
     return start.port(named)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from phpdyno.errors import DynoError
-from phpdyno.model.service import Service
+from phpdyno.model.services.service import Service
 from phpdyno.servers.programs.finding import find_program, told
 from phpdyno.servers.services.running import ANSWER_S, Complaint, RunningService, ServiceStart, connected, home_of, kept_running
 from phpdyno.servers.supervision.supervisor import Supervisor

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from phpdyno.errors import DynoError
-from phpdyno.model.service import Service
+from phpdyno.model.services.service import Service
 from phpdyno.servers.services.addresses import Listen
 from phpdyno.servers.supervision.child import Child
 from phpdyno.servers.supervision.supervisor import Supervisor
@@ -80,7 +80,7 @@ class ServiceStart(Struct, frozen=True):
         return list(dict.fromkeys(each.host for each in self.listen.tcp))
 
     def port(self, otherwise: int) -> int:
-        """The one port that a server of `ONE_PORT_KINDS` listens on."""
+        """The one port that a server with `ServiceKind.one_port` listens on."""
         return next((each.port for each in self.listen.tcp), otherwise)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from phpdyno.errors import DynoError
 from phpdyno.host.files.plain import open_folder
 from phpdyno.host.sockets import network
-from phpdyno.model.service import Passage
+from phpdyno.model.services.service import Passage
 from phpdyno.paths import service_user
 from phpdyno.servers.bottle.view import SYSTEM, Step, base_view, bind, directory, link, private, show, way_to
 from phpdyno.servers.supervision.child import Child

@@ -15,7 +15,7 @@ from phpdyno.commands.build.sources import SourceRequest
 from phpdyno.config.recipe import parse_recipe
 from phpdyno.errors import DynoError, UsageError
 from phpdyno.model.build import Build, BuildCheck, Teaching
-from phpdyno.model.service import Tcp
+from phpdyno.model.services.service import Tcp
 from phpdyno.model.workload import Target, Workload
 from phpdyno.php_build.order import BuildOrder, BuildSource
 from phpdyno.php_build.train.training import TrainingLength

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from phpdyno.model.service import Address, Service, Tcp, UnixSocket
+from phpdyno.model.services.service import Address, Service, Tcp, UnixSocket
 from phpdyno.servers.services.addresses import Listen, addresses_of
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from phpdyno.apps.data.services import versions_of_services
 from phpdyno.errors import DynoError
-from phpdyno.model.service import Kind, Service, Tcp, UnixSocket
+from phpdyno.model.services.kinds import KINDS, SERVICE_KINDS, Kind
+from phpdyno.model.services.service import Service, Tcp, UnixSocket
 from phpdyno.servers.services import postgresql, redis
 from phpdyno.servers.services.addresses import addresses_of
 from phpdyno.servers.services.kinds import STARTERS, VERSIONS
@@ -40,7 +41,14 @@ def test_a_password_is_one_word_of_the_file() -> None:
 
 
 def test_each_kind_can_be_started() -> None:
-    assert set(STARTERS) == set(VERSIONS) == {"mariadb", "postgresql", "redis", "memcached", "smtp-sink"}
+    assert set(STARTERS) == set(VERSIONS) == set(SERVICE_KINDS) == set(KINDS)
+
+
+def test_a_name_or_a_port_means_one_kind() -> None:
+    names = [name for kind in KINDS for name in (kind, *SERVICE_KINDS[kind].also)]
+    ports = [port for known in SERVICE_KINDS.values() for port in (known.port, *known.other_ports)]
+    assert len(set(names)) == len(names)
+    assert len(set(ports)) == len(ports)
 
 
 @pytest.mark.parametrize(("kind", "package"), [("postgresql", "postgresql-15"), ("redis", "redis-server"), ("memcached", "memcached")])

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFound
 from phpdyno.commands.init.reading.env_file import symfony_variables, variables_of
-from phpdyno.commands.init.reading.services import SCHEMES, service_at, service_by_url
+from phpdyno.commands.init.reading.services import service_at, service_by_url
+from phpdyno.model.services.kinds import CALLED, SERVICE_KINDS
 
 OFF = frozenset({"", "0", "false", "off", "no", "null", "(false)"})
 _USES = ("CACHE_STORE", "CACHE_DRIVER", "SESSION_DRIVER", "QUEUE_CONNECTION", "BROADCAST_CONNECTION")
@@ -46,10 +47,10 @@ def laravel(layout: ProjectLayout) -> Configuration:
 
 def _laravel_database(held: Mapping[str, str]) -> ServiceFound | None:
     url = held.get("DB_URL") or held.get("DATABASE_URL") or ""
-    kind = SCHEMES.get(held.get("DB_CONNECTION", "").lower())
+    kind = CALLED.get(held.get("DB_CONNECTION", "").lower())
     if url and (found := service_by_url(url, said_in=".env")):
         return found
-    if kind not in {"mariadb", "postgresql"}:
+    if kind is None or not SERVICE_KINDS[kind].has_databases:
         return None
     named = {"database": held.get("DB_DATABASE", ""), "user": held.get("DB_USERNAME", ""), "socket": held.get("DB_SOCKET", "")}
     return service_at(kind, held.get("DB_HOST", "127.0.0.1"), held.get("DB_PORT", ""), said_in=".env", **named)
@@ -117,9 +118,9 @@ def services_by_urls(held: Mapping[str, str], origins: Mapping[str, str], secret
 def codeigniter(layout: ProjectLayout) -> Configuration:
     """CodeIgniter 4: .env, whose names have dots."""
     held = variables_of(layout.root, ".env")
-    kind = SCHEMES.get(held.get("database.default.DBDriver", "").lower())
+    kind = CALLED.get(held.get("database.default.DBDriver", "").lower())
     service = None
-    if kind in {"mariadb", "postgresql"} and held.get("database.default.database"):
+    if kind and SERVICE_KINDS[kind].has_databases and held.get("database.default.database"):
         named = {"database": held.get("database.default.database", ""), "user": held.get("database.default.username", "")}
         host, port = held.get("database.default.hostname", "localhost"), held.get("database.default.port", "")
         service = service_at(kind, host, port, said_in=".env", **named)

@@ -10,6 +10,7 @@ from phpdyno.commands.init.reading import by_arrays, by_env, wordpress
 from phpdyno.commands.init.reading.services import dump_command
 from phpdyno.config.values import check_env_name
 from phpdyno.errors import UsageError
+from phpdyno.model.services.kinds import SERVICE_KINDS
 
 READERS: dict[str, Callable[[ProjectLayout], Configuration]] = {
     "WordPress": wordpress.configuration_of,
@@ -47,7 +48,7 @@ def read_configuration(layout: ProjectLayout, name: str) -> Configuration:
 
 
 def _with_dump(service: ServiceFound, name: str, folder: Path) -> ServiceFound:
-    if service.kind not in {"mariadb", "postgresql"} or not service.database:
+    if not SERVICE_KINDS[service.kind].has_databases or not service.database:
         return service
     file = folder / f"{name}.sql.gz"
     return structs.replace(service, dump_file=file, made_by=dump_command(service, str(file)))

@@ -7,30 +7,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from phpdyno.commands.init.found import ServiceFound
 from phpdyno.config.services import DATABASE
-from phpdyno.model.service import PORTS, Kind
+from phpdyno.model.services.kinds import CALLED, SERVICE_KINDS, Kind
 
-SCHEMES: dict[str, Kind] = {
-    "mysql": "mariadb",
-    "mysqli": "mariadb",
-    "mysql2": "mariadb",
-    "mariadb": "mariadb",
-    "pdo-mysql": "mariadb",
-    "pdo_mysql": "mariadb",
-    "pgsql": "postgresql",
-    "postgres": "postgresql",
-    "postgresql": "postgresql",
-    "postgre": "postgresql",
-    "pdo-pgsql": "postgresql",
-    "pdo_pgsql": "postgresql",
-    "redis": "redis",
-    "rediss": "redis",
-    "memcached": "memcached",
-    "memcache": "memcached",
-    "smtp": "smtp-sink",
-    "smtps": "smtp-sink",
-}
-"""What drivers and schemes of URLs are called, and what they mean."""
-_NAMES: dict[Kind, str] = {"mariadb": "db", "postgresql": "db", "redis": "cache", "memcached": "memcached", "smtp-sink": "mail"}
 _PDO = re.compile(r"(mysql|pgsql):(.*)", re.DOTALL)
 _HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]")
 USER = re.compile(r"[A-Za-z0-9_.@-]{1,63}")
@@ -53,7 +31,7 @@ def service_at(
     host = host or "localhost"
     if not _HOST.fullmatch(host) or (port and not (port.isdecimal() and 0 < int(port) < 65536)):
         return None
-    plain = not port or int(port) == PORTS[kind]
+    plain = not port or int(port) == SERVICE_KINDS[kind].port
     return _service(kind, (host if plain else f"{host}:{port}",), said_in, database=database, user=user)
 
 
@@ -64,17 +42,17 @@ def service_by_url(url: str, *, said_in: str) -> ServiceFound | None:
     if pdo and "://" not in url:
         parts = dict(part.strip().partition("=")[::2] for part in pdo[2].split(";") if "=" in part)
         named = {"database": parts.get("dbname", ""), "user": parts.get("user", ""), "socket": parts.get("unix_socket", "")}
-        return service_at(SCHEMES[pdo[1]], parts.get("host", ""), parts.get("port", ""), said_in=said_in, **named)
+        return service_at(CALLED[pdo[1]], parts.get("host", ""), parts.get("port", ""), said_in=said_in, **named)
     try:
         parts_of = urlsplit(url)
         port = "" if parts_of.port is None else str(parts_of.port)
     except ValueError:
         return None
-    kind = SCHEMES.get(parts_of.scheme.lower())
+    kind = CALLED.get(parts_of.scheme.lower())
     host = parts_of.hostname or ""
     if kind is None or "%" in host:
         return None
-    sql = kind in {"mariadb", "postgresql"}
+    sql = SERVICE_KINDS[kind].has_databases
     given = parse_qs(parts_of.query)
     socket = next((given[key][0] for key in ("unix_socket", "socket") if key in given), "")
     if not host and kind == "redis":
@@ -92,7 +70,7 @@ def service_by_url(url: str, *, said_in: str) -> ServiceFound | None:
 
 def _service(kind: Kind, at: tuple[str, ...], said_in: str, *, database: str, user: str) -> ServiceFound:
     return ServiceFound(
-        name=_NAMES[kind],
+        name=SERVICE_KINDS[kind].table,
         kind=kind,
         at=at,
         said_in=said_in,

@@ -1,0 +1,1 @@
+"""Private services that an app may have: what each is, and its kinds."""
