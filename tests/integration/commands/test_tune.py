@@ -108,6 +108,7 @@ def test_a_tune_that_is_interrupted_in_every_phase_goes_on_without_losing_a_bloc
     assert "this tune is finished" in fault_of(again.stderr)
 
 
+@pytest.mark.long
 def test_a_budget_that_decides_nothing_is_refused_with_one_that_is_enough(docroot: Path, runs: Path) -> None:
     # So long a request, in which others may have the cores, that on no host do the fewest blocks of
     # the fewest arms fit.

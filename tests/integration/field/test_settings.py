@@ -34,7 +34,7 @@ def test_06_error_reporting_of_an_app_is_what_php_ini_would_make_of_it(tmp_path:
 def test_06_an_expression_of_constants_in_a_spec(tmp_path: Path, runs: Path) -> None:
     place = case("06-error-reporting-expression", tmp_path)
     quiet, all_of_it = "ini.error_reporting=E_ALL & ~E_USER_DEPRECATED", "ini.error_reporting=E_ALL"
-    asked = ("--treatment", quiet, "--treatment", all_of_it, "--margin", "20%", "--budget", "20s")
+    asked = ("--treatment", quiet, "--treatment", all_of_it, "--margin", "20%", "--budget", "14s")
     answer = phpdyno("compare", place / "noisy.toml", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     # By hand 1.5; where nothing is reported at all it is 3 to 4.5.
