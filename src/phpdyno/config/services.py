@@ -15,7 +15,7 @@ from phpdyno.config.requests import VARIABLE
 from phpdyno.config.toml_faults import toml_fault
 from phpdyno.config.values import absolute
 from phpdyno.errors import UsageError
-from phpdyno.model.services.kinds import CALLED, KINDS, SERVICE_KINDS, Kind
+from phpdyno.model.services.kinds import KINDS, KINDS_BY_NAME, SERVICE_KINDS, Kind
 from phpdyno.model.services.service import Address, Service, Tcp, UnixSocket
 
 DATABASE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -111,7 +111,7 @@ def _kind(text: str, *, where: str) -> Kind:
     for kind in KINDS:
         if kind == text:
             return kind
-    other = CALLED.get(text.lower())
+    other = KINDS_BY_NAME.get(text.lower())
     raise UsageError(f"there is no kind {text!r}", where=where, next_step=f"write {other}" if other else suggestion(text, get_args(Kind)))
 
 

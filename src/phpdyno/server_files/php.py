@@ -28,6 +28,17 @@ def most_workers(arm: Arm) -> int:
     return int(arm.layer("pool").get("pm.max_children", POOL_DEFAULTS["pm.max_children"]))
 
 
+def workers_at_start(pool: Mapping[str, str]) -> int:
+    """How many workers php-fpm starts a pool of these settings with, which it has not refused."""
+    values = {**POOL_DEFAULTS, **pool}
+    if values["pm"] == "ondemand":
+        return 0
+    if values["pm"] == "dynamic":
+        add_spares(values)
+        return int(values["pm.start_servers"])
+    return int(values["pm.max_children"])
+
+
 def ini_value(value: str, *, as_text: bool = False) -> str:
     """A value as php.ini takes it: bare where that is unambiguous, else (and `as_text`) quoted.
 

@@ -67,6 +67,10 @@ class ApacheInstance(Instance):
         does."""
         return probe_over_http(self.http, self._probe_path, env_names, root=root, timeout_ns=timeout_ns)
 
+    def workers_at_start(self) -> int:
+        """How many processes there are once it has started."""
+        return processes_of(self.arm.layer("pool")).start
+
     def keeps(self, concurrency: int) -> bool:
         """Whether there is a process for each: a kept connection holds one, and whoever finds none
         would wait until Apache gives up another connection that is idle (5 s)."""

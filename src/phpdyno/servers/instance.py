@@ -19,7 +19,8 @@ from phpdyno.model.arm import Arm
 from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.server_files.fastcgi import http_request
 from phpdyno.server_files.nginx import ACCESS_LOG, MARKED
-from phpdyno.servers.facts.meter import Meter, await_idle
+from phpdyno.server_files.php import workers_at_start
+from phpdyno.servers.facts.meter import Meter, await_idle, children_of
 from phpdyno.servers.facts.outside import in_own_paths
 from phpdyno.servers.facts.pool_memory import read_own_kib
 from phpdyno.servers.facts.server import server_facts
@@ -36,6 +37,8 @@ REFUSED = re.compile(
 """How PHP says that it does not take an extension; it then starts without."""
 MANAGED = frozenset({"pool.pm", "pool.pm.max_children"})
 READY_PROBE_NS = 1_000_000_000
+FORKING_S = 5.0
+"""Longest that workers are waited for beside the one that answers already."""
 
 
 class ArmFailed(DynoError):  # noqa: N818 (it names the finding: this arm cannot be measured)
@@ -105,7 +108,8 @@ class Instance:
         self.web_meter: Meter | None = None
 
     def await_ready(self) -> None:
-        """Wait until a worker answers the probe and nginx, where there is one, accepts connections.
+        """Wait until a worker answers the probe, those of its start are there, and nginx, where
+        there is one, accepts connections.
 
         Raises ArmFailed with the last log lines of the server that does not come up.
         """
@@ -115,8 +119,20 @@ class Instance:
         if refused := self.refused_extension():
             raise ArmFailed(self.arm, f"{self.server} runs without an extension: {refused}")
         self._jit_free_at_start = answer.jit_free_bytes
+        self._await_workers()
         while self.web is not None and not self._nginx_answers():
             self._still_starting(self.web, "nginx", deadline)
+
+    def workers_at_start(self) -> int:
+        """How many workers there are once it has started."""
+        return workers_at_start(self.arm.layer("pool"))
+
+    def _await_workers(self) -> None:
+        """Wait until the workers of its start are there: the first answers while others are still
+        being forked. A pool that cannot have them all is taken as it is."""
+        until = time.monotonic() + FORKING_S
+        while len(children_of(self.php_pid)) < self.workers_at_start() and time.monotonic() < until:
+            time.sleep(0.002)
 
     @property
     def php_pid(self) -> int:

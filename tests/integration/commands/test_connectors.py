@@ -90,15 +90,6 @@ def test_every_engine_deletes_rightly(tmp_path: Path) -> None:
     assert [(row["problem"], row["failed"]) for row in part["rows"]] == [("", 0)] * 6
 
 
-def test_over_tcp_and_unix_share_one_server_and_a_budget_that_is_too_small_gives_ratios_without_intervals(tmp_path: Path) -> None:
-    found = measured(tmp_path, "--ops", "ping", "--engines", "sync", "--over", "unix,tcp", "--budget", "4s")
-    rows = found["parts"][0]["rows"]
-    assert [(row["row"], row["problem"]) for row in rows] == [
-        *(("own sync unix", ""), ("own sync tcp", ""), ("ceiling window@512 unix", ""), ("ceiling window@512 tcp", "")),
-    ]
-    assert all(row["high"] is None for row in rows)
-
-
 def test_a_client_that_answers_wrongly_has_no_figure(tmp_path: Path) -> None:
     asked = ("--ops", "select", "--connectors", "own,tarantool-php", "--engines", "sync", "--budget", "5s")
     found = measured(tmp_path / "with", *asked, "--with", f"tarantool-php={FAKE}", status=1)
@@ -120,12 +111,16 @@ def test_several_processes_share_the_work_and_all_of_them_are_metered(tmp_path: 
     assert {each["kind"] for each in part["best"]} == {"own sync unix", "own fibers unix"}
 
 
-def test_syscalls_are_counted_for_every_client_and_one_that_is_not_here_is_skipped_with_the_reason(tmp_path: Path) -> None:
+def test_syscalls_of_every_client_over_both_transports_one_that_is_not_here_and_a_budget_that_is_too_small(tmp_path: Path) -> None:
     asked = ("--ops", "ping", "--connectors", "own,tarantool-php", "--engines", "sync,fibers,batch", "--in-flight", "128")
-    found = measured(tmp_path, *asked, "--budget", "6s")
-    why = "it is not here: give it with --with tarantool-php=PATH"
-    assert found["skipped"] == {"tarantool-php sync unix": why, "tarantool-php fibers@128 unix": why}
+    found = measured(tmp_path, *asked, "--over", "unix,tcp", "--budget", "6s")
+    why, clients = "it is not here: give it with --with tarantool-php=PATH", ("sync", "fibers@128")
+    assert found["skipped"] == {f"tarantool-php {client} {over}": why for client in clients for over in ("unix", "tcp")}
     (part,) = found["parts"]
+    rows = {row["row"]: (row["problem"], row["high"]) for row in part["rows"]}
+    kinds = ("own sync", "own fibers@128", "own batch@128", "ceiling window@512")
+    # Both transports share one server; one block has a ratio without an interval.
+    assert rows == {f"{kind} {over}": ("", None) for kind in kinds for over in ("unix", "tcp")}
     counted = {row["row"]: row["syscalls"] for row in part["rows"]}
     if part["no_syscalls"]:
         pytest.skip(part["no_syscalls"])

@@ -104,6 +104,13 @@ def test_its_processes_are_the_workers_and_run_as_the_servers_account(tmp_path: 
             assert instance.read_facts(()).workers == 3
 
 
+def test_all_processes_are_there_once_it_is_up(tmp_path: Path) -> None:
+    """The first answers while the others are still being forked."""
+    arm = plain_arm("apache", {**APACHE, "pool.pm.max_children": "40"})
+    with plain_bench(tmp_path) as bench, bench.running([arm]) as (instance,):
+        assert instance.read_facts(()).workers == 40
+
+
 def plain_ini() -> str:
     return next(str(path) for path in sorted(Path("/etc/php").glob("*/fpm/php.ini"), reverse=True))
 

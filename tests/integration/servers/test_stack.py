@@ -22,6 +22,7 @@ from tests.support.real.stack import plain_arm, plain_bench
 from tests.support.traces import wait_for_no_traces
 
 pytestmark = pytest.mark.integration
+SPARE = {"pool.pm.min_spare_servers": "1", "pool.pm.max_spare_servers": "30"}
 
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
@@ -63,6 +64,14 @@ def test_a_whole_arm_is_up_quickly(tmp_path: Path) -> None:
         with bench.running([plain_arm("control")]):
             # Seen: 0.1 s. The limit only catches a readiness probe that waits for a time-out.
             assert time.monotonic() - start < 10.0
+
+
+@pytest.mark.parametrize(("pool", "workers"), [({}, 40), ({"pool.pm": "dynamic", "pool.pm.start_servers": "30", **SPARE}, 30)])
+def test_all_workers_of_its_start_are_there_once_it_is_up(pool: dict[str, str], workers: int, tmp_path: Path) -> None:
+    """The first answers while the others are still being forked."""
+    arm = plain_arm("large", {"pool.pm.max_children": "40", **pool})
+    with plain_bench(tmp_path) as bench, bench.running([arm]) as (instance,):
+        assert instance.read_facts(()).workers == workers
 
 
 @pytest.mark.parametrize("source", ["cgroup", "schedstat"])

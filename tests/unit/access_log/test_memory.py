@@ -56,16 +56,16 @@ def test_a_hostile_log_of_200_mb_stays_in_bounds(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_line_of_1_gb_is_passed_over(tmp_path: Path, packed: bool) -> None:
+def test_a_line_of_256_mb_is_passed_over(tmp_path: Path, packed: bool) -> None:
     log, last = tmp_path / "access.log", b"\n" + combined() + b"\n"
     if packed:
         with gzip.open(log, "wb", compresslevel=1) as out:
-            for _ in range(1024):
+            for _ in range(256):
                 out.write(bytes(1 << 20))
             out.write(last)
     else:
         with log.open("wb") as sparse:
-            sparse.seek(1 << 30)
+            sparse.seek(256 << 20)
             sparse.write(last)
     lines, _, peak_kib = _read_apart(log)
     assert lines == 2

@@ -1,7 +1,6 @@
 """Writing a bundle from what was accepted."""
 
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ from phpdyno.bundle.write.division import PRELOAD, Division, divide, fragment_na
 from phpdyno.bundle.write.readme import readme
 from phpdyno.bundle.write.rebuilt import Rebuilt
 from phpdyno.errors import DynoError
+from phpdyno.host.files.scratch import scratch_directory
 from phpdyno.knobs.catalogue.host import PAGES
 from phpdyno.model.facts import HostFacts
 
@@ -65,23 +65,20 @@ def write_bundle(directory: Path, found: BundleContents, *, now: datetime | None
     manifest, contents = make_bundle(found, now or datetime.now(UTC).astimezone())
     if directory.is_symlink() or (directory.exists() and not (directory / MANIFEST).is_file()):
         raise DynoError("something else lies here", where=str(directory), next_step="move it away")
-    fresh = None
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        # A name that nobody has: one that is there already may be somebody's own.
-        fresh = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-        fresh.chmod(0o755)
-        for name, text in contents.items():
-            path = fresh / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(_bytes(text))
-        shutil.rmtree(directory, ignore_errors=True)
-        fresh.rename(directory)
+        with scratch_directory(directory.parent) as place:
+            fresh = place / directory.name
+            fresh.mkdir()
+            fresh.chmod(0o755)
+            for name, text in contents.items():
+                path = fresh / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(_bytes(text))
+            shutil.rmtree(directory, ignore_errors=True)
+            fresh.rename(directory)
     except OSError as error:
         raise DynoError(f"cannot write the bundle: {error.strerror}", where=str(directory)) from error
-    finally:
-        if fresh is not None:
-            shutil.rmtree(fresh, ignore_errors=True)
     return manifest
 
 

@@ -25,9 +25,11 @@ def scratch_directory(root: Path) -> Iterator[Path]:
     place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
     try:
         with (place / MARKER).open("wb", buffering=0) as marker:
-            # Marked once it is locked: nobody takes it for abandoned.
-            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            marker.write(MARKED)
+            # Marked once it is locked, so that nobody takes it for abandoned; not where a network's
+            # file system has no locks.
+            with contextlib.suppress(OSError):
+                fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                marker.write(MARKED)
             yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)

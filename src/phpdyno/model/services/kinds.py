@@ -66,5 +66,5 @@ SERVICE_KINDS: dict[Kind, ServiceKind] = {
     "memcached": ServiceKind(title="memcached", table="memcached", also=("memcache",), port=11211, sockets=r"memcached?[^/]*\.sock"),
     "smtp-sink": ServiceKind(title="mail sink", table="mail", also=("smtp", "smtps"), port=25, other_ports=(465, 587, 1025)),
 }
-CALLED: dict[str, Kind] = {name: kind for kind in KINDS for name in (kind, *SERVICE_KINDS[kind].also)}
+KINDS_BY_NAME: dict[str, Kind] = {name: kind for kind in KINDS for name in (kind, *SERVICE_KINDS[kind].also)}
 """The kind by any of its names."""

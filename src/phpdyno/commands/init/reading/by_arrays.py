@@ -12,7 +12,7 @@ from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFou
 from phpdyno.commands.init.reading.by_env import services_by_urls, with_password
 from phpdyno.commands.init.reading.env_file import variables_of
 from phpdyno.commands.init.reading.services import USER, service_at, service_by_url
-from phpdyno.model.services.kinds import CALLED, SERVICE_KINDS
+from phpdyno.model.services.kinds import KINDS_BY_NAME, SERVICE_KINDS
 
 _PLAIN_HOST = re.compile(r"\^?((?:[A-Za-z0-9-]|\\\.)+)\$?")
 _DSN = re.compile(r"(?:mysqli?|pgsql|postgres(?:ql)?|redis|memcached)(?:://\S+|:[a-z_]+=.+)")
@@ -44,7 +44,7 @@ def drupal(layout: ProjectLayout) -> Configuration:
 
 
 def _drupal_database(database: Value) -> ServiceFound | None:
-    kind = CALLED.get(word(database, "driver"))
+    kind = KINDS_BY_NAME.get(word(database, "driver"))
     if kind is None or not SERVICE_KINDS[kind].has_databases:
         return None
     named = {"database": word(database, "database"), "user": word(database, "username"), "socket": word(database, "unix_socket")}
@@ -109,7 +109,7 @@ def plain(layout: ProjectLayout) -> Configuration:
         for file in _configs(place):
             services += _named_in(file, str(file.relative_to(layout.root)))
     named = {"database": held.get("DB_DATABASE") or held.get("DB_NAME", ""), "user": held.get("DB_USERNAME") or held.get("DB_USER", "")}
-    kind = CALLED.get((held.get("DB_CONNECTION") or held.get("DB_DRIVER") or "mysql").lower())
+    kind = KINDS_BY_NAME.get((held.get("DB_CONNECTION") or held.get("DB_DRIVER") or "mysql").lower())
     if not services and held.get("DB_HOST") and kind:
         service = service_at(kind, held["DB_HOST"], held.get("DB_PORT", ""), said_in=".env", **named)
         services += [service] if service else []

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from phpdyno.commands.init.found import Configuration, ProjectLayout, ServiceFound
 from phpdyno.commands.init.reading.env_file import symfony_variables, variables_of
 from phpdyno.commands.init.reading.services import service_at, service_by_url
-from phpdyno.model.services.kinds import CALLED, SERVICE_KINDS
+from phpdyno.model.services.kinds import KINDS_BY_NAME, SERVICE_KINDS
 
 OFF = frozenset({"", "0", "false", "off", "no", "null", "(false)"})
 _USES = ("CACHE_STORE", "CACHE_DRIVER", "SESSION_DRIVER", "QUEUE_CONNECTION", "BROADCAST_CONNECTION")
@@ -47,7 +47,7 @@ def laravel(layout: ProjectLayout) -> Configuration:
 
 def _laravel_database(held: Mapping[str, str]) -> ServiceFound | None:
     url = held.get("DB_URL") or held.get("DATABASE_URL") or ""
-    kind = CALLED.get(held.get("DB_CONNECTION", "").lower())
+    kind = KINDS_BY_NAME.get(held.get("DB_CONNECTION", "").lower())
     if url and (found := service_by_url(url, said_in=".env")):
         return found
     if kind is None or not SERVICE_KINDS[kind].has_databases:
@@ -118,7 +118,7 @@ def services_by_urls(held: Mapping[str, str], origins: Mapping[str, str], secret
 def codeigniter(layout: ProjectLayout) -> Configuration:
     """CodeIgniter 4: .env, whose names have dots."""
     held = variables_of(layout.root, ".env")
-    kind = CALLED.get(held.get("database.default.DBDriver", "").lower())
+    kind = KINDS_BY_NAME.get(held.get("database.default.DBDriver", "").lower())
     service = None
     if kind and SERVICE_KINDS[kind].has_databases and held.get("database.default.database"):
         named = {"database": held.get("database.default.database", ""), "user": held.get("database.default.username", "")}

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from phpdyno.commands.init.found import ServiceFound
 from phpdyno.config.services import DATABASE
-from phpdyno.model.services.kinds import CALLED, SERVICE_KINDS, Kind
+from phpdyno.model.services.kinds import KINDS_BY_NAME, SERVICE_KINDS, Kind
 
 _PDO = re.compile(r"(mysql|pgsql):(.*)", re.DOTALL)
 _HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]")
@@ -42,13 +42,13 @@ def service_by_url(url: str, *, said_in: str) -> ServiceFound | None:
     if pdo and "://" not in url:
         parts = dict(part.strip().partition("=")[::2] for part in pdo[2].split(";") if "=" in part)
         named = {"database": parts.get("dbname", ""), "user": parts.get("user", ""), "socket": parts.get("unix_socket", "")}
-        return service_at(CALLED[pdo[1]], parts.get("host", ""), parts.get("port", ""), said_in=said_in, **named)
+        return service_at(KINDS_BY_NAME[pdo[1]], parts.get("host", ""), parts.get("port", ""), said_in=said_in, **named)
     try:
         parts_of = urlsplit(url)
         port = "" if parts_of.port is None else str(parts_of.port)
     except ValueError:
         return None
-    kind = CALLED.get(parts_of.scheme.lower())
+    kind = KINDS_BY_NAME.get(parts_of.scheme.lower())
     host = parts_of.hostname or ""
     if kind is None or "%" in host:
         return None
