@@ -86,3 +86,8 @@ def test_the_official_sizes_are_enough_for_every_interval() -> None:
             assert ratio_figure("a", [0.0, 0.1] * (count // 2), alpha=alpha, target=CLOSE).low is not None
     for count in (sizes.help_runs, sizes.setup_runs, sizes.arm_starts, sizes.database_starts, sizes.open_slots):
         assert median_figure("a", [1.0] * count).low is not None
+
+
+def test_large_figures_are_written_out() -> None:
+    figure = Figure("make test", "s", 1038.1, 999.6, 12_345.0, "once")
+    assert measured_text(figure) == "1,038 s (1,000 to 12,345; once)"

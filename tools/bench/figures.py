@@ -106,4 +106,6 @@ def _number(value: float, unit: Unit) -> str:
         return f"{100 * value:.2f}"
     if unit == "µs":
         return f"{value:.1f}"
-    return f"{value:.3f}" if unit == "×" else f"{value:.3g}"
+    if unit == "×":
+        return f"{value:.3f}"
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
