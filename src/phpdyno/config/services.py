@@ -5,7 +5,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import NoReturn
 
 import msgspec
 from msgspec import Struct
@@ -108,11 +108,10 @@ def _service(name: str, table: object, path: Path) -> Service:
 
 
 def _kind(text: str, *, where: str) -> Kind:
-    for kind in KINDS:
-        if kind == text:
-            return kind
-    other = KINDS_BY_NAME.get(text.lower())
-    raise UsageError(f"there is no kind {text!r}", where=where, next_step=f"write {other}" if other else suggestion(text, get_args(Kind)))
+    meant = KINDS_BY_NAME.get(text.lower())
+    if meant and meant == text:
+        return meant
+    raise UsageError(f"there is no kind {text!r}", where=where, next_step=f"write {meant}" if meant else suggestion(text, KINDS))
 
 
 def _check_keys(raw: _Raw, kind: Kind, *, where: str) -> None:

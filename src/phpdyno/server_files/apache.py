@@ -12,7 +12,7 @@ from phpdyno.config.ini_syntax import meant
 from phpdyno.errors import UsageError
 from phpdyno.model.arm import Arm, names_apache
 from phpdyno.model.workload import Scheme
-from phpdyno.server_files.php import POOL_DEFAULTS, add_spares
+from phpdyno.server_files.php import POOL_DEFAULTS, pool_values
 
 TRUE = frozenset({"1", "on", "yes", "true"})
 NOTHING = "none"
@@ -180,11 +180,10 @@ Alias {_quoted(probe_path)} {_quoted(probe)}
 def processes_of(pool: Mapping[str, str]) -> PreforkProcesses:
     """A worker of a pool is a process here: all of them from the start (static), or as many as are
     wanted (dynamic)."""
-    values = {**POOL_DEFAULTS, **pool}
+    values = pool_values(pool)
     most = int(values["pm.max_children"])
     if values["pm"] != "dynamic":
         return PreforkProcesses(most, most, most, most)
-    add_spares(values)
     return PreforkProcesses(most, int(values["pm.start_servers"]), int(values["pm.min_spare_servers"]), int(values["pm.max_spare_servers"]))
 
 

@@ -30,13 +30,10 @@ def most_workers(arm: Arm) -> int:
 
 def workers_at_start(pool: Mapping[str, str]) -> int:
     """How many workers php-fpm starts a pool of these settings with, which it has not refused."""
-    values = {**POOL_DEFAULTS, **pool}
+    values = pool_values(pool)
     if values["pm"] == "ondemand":
         return 0
-    if values["pm"] == "dynamic":
-        add_spares(values)
-        return int(values["pm.start_servers"])
-    return int(values["pm.max_children"])
+    return int(values["pm.start_servers" if values["pm"] == "dynamic" else "pm.max_children"])
 
 
 def ini_value(value: str, *, as_text: bool = False) -> str:
@@ -83,9 +80,7 @@ def render_fpm(listen: str, pool: Mapping[str, str], texts: Container[str] = (),
     ''.
     """
     page = {} if status is None else {"pm.status_path": STATUS_PATH, **({"pm.status_listen": status} if status else {})}
-    values = {**POOL_DEFAULTS, **pool, **page}
-    if values["pm"] == "dynamic":
-        add_spares(values)
+    values = {**pool_values(pool), **page}
     # A php.ini setting of the pool is any text; the pool's own are words and numbers.
     lines = [
         f"{name} = {ini_value(value, as_text=name in texts) if name.startswith('php_') else value}"
@@ -119,6 +114,15 @@ def without_unfit_spares(pool: Mapping[str, str], named: Container[str]) -> dict
     most = int(pool.get("pm.max_children", POOL_DEFAULTS["pm.max_children"]))
     too_many = any(int(pool[name]) > most for name in SPARES if name in pool and name not in named)
     return {name: value for name, value in pool.items() if not (too_many and name in SPARES and name not in named)}
+
+
+def pool_values(pool: Mapping[str, str]) -> dict[str, str]:
+    """A pool's settings over our defaults, with spare numbers where it is dynamic. Raises
+    UsageError."""
+    values = {**POOL_DEFAULTS, **pool}
+    if values["pm"] == "dynamic":
+        add_spares(values)
+    return values
 
 
 def add_spares(values: dict[str, str]) -> None:

@@ -130,8 +130,8 @@ class Instance:
     def _await_workers(self) -> None:
         """Wait until the workers of its start are there: the first answers while others are still
         being forked. A pool that cannot have them all is taken as it is."""
-        until = time.monotonic() + FORKING_S
-        while len(children_of(self.php_pid)) < self.workers_at_start() and time.monotonic() < until:
+        wanted, until = self.workers_at_start(), time.monotonic() + FORKING_S
+        while len(children_of(self.php_pid)) < wanted and time.monotonic() < until:
             time.sleep(0.002)
 
     @property

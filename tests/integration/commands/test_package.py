@@ -25,6 +25,8 @@ from tests.support.made_up.builds import BUILD
 from tests.support.optional import needs
 
 FPM = Path(BUILD.like)
+Packed = Callable[[bool], tuple[Path, Path]]
+"""Gives a package and where it was unpacked: of a drop-in, or of a build that stands alone."""
 pytestmark = [
     pytest.mark.integration,
     needs(shutil.which("dpkg-shlibdeps"), "there is no dpkg-shlibdeps here"),
@@ -39,7 +41,7 @@ def installed() -> Build:
 
 
 @pytest.fixture(scope="module")
-def packed(installed: Build, tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], tuple[Path, Path]]:
+def packed(installed: Build, tmp_path_factory: pytest.TempPathFactory) -> Packed:
     """Packs a drop-in, or a build that stands alone, once."""
 
     @functools.cache
@@ -87,7 +89,7 @@ def environment(home: Path) -> dict[str, str]:
     return {"PATH": os.defpath, "RUNTIME_DIRECTORY": str(home.parent / "run")}
 
 
-def test_the_package_holds_the_build_its_unit_and_a_way_back(tmp_path: Path, packed: Callable[[bool], tuple[Path, Path]]) -> None:
+def test_the_package_holds_the_build_its_unit_and_a_way_back(tmp_path: Path, packed: Packed) -> None:
     package, home = packed(False)
     named, depends = asked("dpkg-deb", "--field", package, "Package", "Depends").splitlines()
     assert named == "Package: phpdyno-php8.2-pgo"
@@ -106,7 +108,7 @@ def test_the_package_holds_the_build_its_unit_and_a_way_back(tmp_path: Path, pac
         assert (tmp_path / "control" / script).stat().st_mode & 0o111
 
 
-def test_a_drop_in_starts_with_its_own_opcache_and_the_distributions_extensions(packed: Callable[[bool], tuple[Path, Path]]) -> None:
+def test_a_drop_in_starts_with_its_own_opcache_and_the_distributions_extensions(packed: Packed) -> None:
     _, home = packed(False)
     answer = started(home, "-i")
     assert not answer.stderr
@@ -121,7 +123,7 @@ def test_after_an_upgrade_the_distributions_starts_instead(tmp_path: Path, insta
     assert str(home) not in answer.stdout
 
 
-def test_one_that_stands_alone_starts_with_the_php_ini_and_its_own_modules(packed: Callable[[bool], tuple[Path, Path]]) -> None:
+def test_one_that_stands_alone_starts_with_the_php_ini_and_its_own_modules(packed: Packed) -> None:
     ini = ini_files(str(FPM)).main
     _, home = packed(True)
     answer = started(home, "-i")
@@ -136,7 +138,7 @@ def test_one_that_stands_alone_starts_with_the_php_ini_and_its_own_modules(packe
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_it_serves_the_pools_it_is_given(tmp_path: Path, packed: Callable[[bool], tuple[Path, Path]], *, alone: bool) -> None:
+def test_it_serves_the_pools_it_is_given(tmp_path: Path, packed: Packed, *, alone: bool) -> None:
     _, home = packed(alone)
     socket, settings = tmp_path / "pool.sock", tmp_path / "php-fpm.conf"
     user = "user = nobody\n" if os.geteuid() == 0 else ""
@@ -165,7 +167,7 @@ def test_it_serves_the_pools_it_is_given(tmp_path: Path, packed: Callable[[bool]
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd here")
 @pytest.mark.parametrize("alone", [False, True])
-def test_systemd_takes_its_unit(tmp_path: Path, packed: Callable[[bool], tuple[Path, Path]], *, alone: bool) -> None:
+def test_systemd_takes_its_unit(tmp_path: Path, packed: Packed, *, alone: bool) -> None:
     _, home = packed(alone)
     unit = tmp_path / unit_of(home).name
     unit.write_text(unit_of(home).read_text().replace(f"/{HOME}/{home.name}", str(home)))

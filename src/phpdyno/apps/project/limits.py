@@ -33,7 +33,7 @@ MARKERS = (
 )
 """Files by which the top of a project is known."""
 DOCROOTS = ("public", "web", "htdocs", "public_html", "www", "html", "webroot", "docroot", "httpdocs", "wwwroot", "pub")
-"""What frameworks and providers call a document root, the most usual first."""
+"""Frameworks and providers call a document root by one of these names, the most usual first."""
 _SITES = (
     *MARKERS,
     "wp-config.php",

@@ -46,7 +46,7 @@ def lock_where_free(path: Path) -> Iterator[bool]:
     except OSError as error:
         raise DynoError(f"cannot write the cache: {error.strerror}", where=str(path)) from error
     with stream:
-        yield _taken(stream.fileno(), fcntl.LOCK_EX)
+        yield take(stream.fileno(), fcntl.LOCK_EX)
 
 
 def is_held(path: Path) -> bool:
@@ -54,12 +54,14 @@ def is_held(path: Path) -> bool:
     counts as held by nobody."""
     try:
         with path.open("rb") as stream:
-            return not _taken(stream.fileno(), fcntl.LOCK_SH)
+            return not take(stream.fileno(), fcntl.LOCK_SH)
     except OSError:
         return False
 
 
-def _taken(descriptor: int, how: int) -> bool:
+def take(descriptor: int, how: int) -> bool:
+    """Take a lock on an open file, which ends with it; whether nobody else holds it. Raises OSError
+    where the file system has no locks."""
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:

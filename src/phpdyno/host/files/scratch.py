@@ -4,10 +4,12 @@ import contextlib
 import fcntl
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from phpdyno.host.files.file_lock import take
+from phpdyno.host.files.plain import open_folder, open_plain
 
 PREFIX = "phpdyno-scratch-"
 MARKER = ".phpdyno-scratch"
@@ -28,8 +30,8 @@ def scratch_directory(root: Path) -> Iterator[Path]:
             # Marked once it is locked, so that nobody takes it for abandoned; not where a network's
             # file system has no locks.
             with contextlib.suppress(OSError):
-                fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                marker.write(MARKED)
+                if take(marker.fileno(), fcntl.LOCK_EX):
+                    marker.write(MARKED)
             yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -43,7 +45,7 @@ def _clear_abandoned(root: Path) -> None:
     """
     for place in root.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
-            folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            folder = open_folder(place)
             try:
                 if _is_abandoned(folder):
                     shutil.rmtree(place)
@@ -52,9 +54,6 @@ def _clear_abandoned(root: Path) -> None:
 
 
 def _is_abandoned(folder: int) -> bool:
-    with open(MARKER, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)) as marker:
-        held = os.fstat(marker.fileno())
-        if not stat.S_ISREG(held.st_mode) or {held.st_uid, os.fstat(folder).st_uid} != {os.geteuid()}:
-            return False
-        fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError while its maker lives
-        return marker.read(len(MARKED) + 1) == MARKED
+    with os.fdopen(open_plain(MARKER, folder), "rb") as marker:
+        owners = {os.fstat(marker.fileno()).st_uid, os.fstat(folder).st_uid}
+        return owners == {os.geteuid()} and take(marker.fileno(), fcntl.LOCK_EX) and marker.read(len(MARKED) + 1) == MARKED

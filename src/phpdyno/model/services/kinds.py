@@ -9,7 +9,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class ServiceKind(Struct, frozen=True, kw_only=True):
-    """What is known of one kind.
+    """Describes one kind of service.
 
     `title` is its name in a sentence, `table` what its table in an app.toml is called where we
     propose one, `also` what drivers and schemes of URLs call it. An app finds it at `port` unless
@@ -67,4 +67,4 @@ SERVICE_KINDS: dict[Kind, ServiceKind] = {
     "smtp-sink": ServiceKind(title="mail sink", table="mail", also=("smtp", "smtps"), port=25, other_ports=(465, 587, 1025)),
 }
 KINDS_BY_NAME: dict[str, Kind] = {name: kind for kind in KINDS for name in (kind, *SERVICE_KINDS[kind].also)}
-"""The kind by any of its names."""
+"""Maps each name that a kind goes by to that kind."""
