@@ -65,8 +65,9 @@ def test_a_control_whose_php_fpm_does_not_start_ends_the_run_with_its_last_log_l
 
 def test_a_worker_that_segfaults_mid_block_makes_its_arm_invalid(tmp_path: Path, runs: Path) -> None:
     docroot = site(tmp_path / "site", index=CRASHING)
-    argv: list[str | Path] = ["--treatment", "env.CRASH=1", "--aa", *FEWEST, "--budget", "12s", "--slot", "5", "--runs", runs, "--json"]
-    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *argv)
+    # Four slots of 200: the request that crashes is in the first block, on a slow host as well.
+    asked = ("--treatment", "env.CRASH=1", "--aa", "--slot", "200", *FEWEST, "--budget", "20s")
+    answer = phpdyno("compare", "--docroot", docroot, "--url", "/", *asked, "--runs", runs, "--json")
     assert answer.returncode == 0, answer.stderr
     crashed = row(answer, "env.CRASH=1")
     assert (crashed["kind"], crashed["ratio"]) == ("invalid", None)
