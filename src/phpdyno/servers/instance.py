@@ -55,6 +55,11 @@ def names_manager(arm: Arm) -> bool:
     return not MANAGED.isdisjoint(arm.changed)
 
 
+def keeps_connections(arm: Arm) -> bool:
+    """Whether nginx keeps connections to an arm's pool."""
+    return int(arm.settings.get("web.fastcgi_keepalive", "0")) > 0
+
+
 class Instance:
     """A started arm. `fastcgi` and `http` are addresses for the load core; `http` is '' and `web`
     None without nginx.

@@ -243,7 +243,8 @@ def test_a_queue_before_too_few_workers_is_seen_and_named(tmp_path: Path, runs: 
     assert (queue_share(alone) or 0.0) < 0.5
     found = limit(sweep, Point(6), spec, 2)
     assert found.kind == "workers", bottleneck_sentence(found)
-    assert limit(sweep, Point(1), spec, 2).kind == "concurrency"
+    # With one request at a time no worker is short. Another test beside may fill the helpers' core.
+    assert limit(sweep, Point(1), spec, 2).kind in {"concurrency", "stranger_beside_helpers"}
     # 2 workers that sleep for 5 ms serve 400 a second at most, however many ask.
     rate = throughput(busy, LEVEL)
     assert rate is not None

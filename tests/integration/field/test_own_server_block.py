@@ -26,7 +26,9 @@ DOCUMENT_ROOT=/public
 
 def test_it_answers_as_in_production(tmp_path: Path) -> None:
     settings = ("web.fastcgi_buffer_size=64k;web.access_log=on", "web.fastcgi_keepalive=1;pool.pm.max_children=2")
-    arms = ("--aa", *(word for each in settings for word in ("--treatment", each)))
+    # For CPU the targets are asked one by one: the last that reaches PHP is always download.php,
+    # whose connection nginx does not keep.
+    arms = ("--aa", "--metric", "cpu", *(word for each in settings for word in ("--treatment", each)))
     answer = phpdyno("compare", CASE / "app.toml", *arms, *FEWEST, "--budget", "30s", "--runs", tmp_path)
     assert answer.returncode == 0, answer.stderr
     records = records_of(tmp_path)

@@ -35,7 +35,7 @@ from phpdyno.model.inside.explained import SectionKey
 from phpdyno.model.plan import Panel
 from phpdyno.model.workload import Workload
 from phpdyno.servers.facts.pool_memory import workers_of
-from phpdyno.servers.instance import ArmFailed, Instance
+from phpdyno.servers.instance import ArmFailed, Instance, keeps_connections
 from phpdyno.session.app_servers import AppServers
 
 SLOTS = 5
@@ -225,7 +225,7 @@ def _waits(start: FreshStart, driven_instances: Sequence[DrivenInstance], looked
             samples = driven.driver.drive(deck)
         if samples.outcome.any():
             raise RequestFailed(instance, "requests fail while workers are watched")
-        kept = bool(instance.arm.settings.get("web.fastcgi_keepalive", "0").strip("0"))
+        kept = keeps_connections(instance.arm)
         if kept:
             looked.sections["wall"].notes.append(KEPT)
         return wait_values(sampling.seen, len(deck), float(service_ns(samples).mean()), idle_on_web=kept)

@@ -14,7 +14,7 @@ from phpdyno.experiment.common.slot import DrivenInstance, SharedMeters, SlotRea
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.model.facts import WorkerFacts
 from phpdyno.model.plan import Metric
-from phpdyno.servers.instance import ArmFailed
+from phpdyno.servers.instance import ArmFailed, keeps_connections
 
 CAP_S = 20.0
 NOTABLE_JIT_BYTES = 4096
@@ -99,9 +99,34 @@ def warm_up(
         if steady or time.monotonic() > deadline:
             wall_ns = mix_wall_ns(reading.samples, weights)
             served_ns = int(service_ns(reading.samples)[reading.samples.outcome == 0].sum())
+            facts = _look_for_kept(driven, shared, facts, targets=every_target, metric=metric, env_names=env_names)
             return Warm(facts, wall_ns, reading.php_ns * wall_ns // max(1, served_ns), steady)
         repeats = math.ceil(wanted.round_ns / max(1, reading.wall_ns // len(sequence) * len(weights)))
         sequence = np.tile(once, max(1, math.ceil(repeats * len(weights) / len(once))))
+
+
+def _look_for_kept(
+    driven: DrivenInstance,
+    shared: SharedMeters,
+    facts: WorkerFacts,
+    *,
+    targets: NDArray[np.uint32],
+    metric: Metric,
+    env_names: Sequence[str],
+) -> WorkerFacts:
+    """The facts, of a moment at which a connection to the pool is kept if nginx keeps any.
+
+    It closes one whose answer it passes on from elsewhere (X-Accel-Redirect). Where that was the
+    last, each target is asked by itself until a connection stays.
+    """
+    if facts.servers.kept_connections != 0 or not keeps_connections(driven.instance.arm):
+        return facts
+    for target in targets:
+        _round(driven, shared, np.asarray([target]), metric)
+        facts = driven.instance.read_facts(tuple(env_names))
+        if facts.servers.kept_connections:
+            break
+    return facts
 
 
 def _round(driven: DrivenInstance, shared: SharedMeters, sequence: NDArray[np.uint32], metric: Metric) -> SlotReading:

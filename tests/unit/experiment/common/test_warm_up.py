@@ -13,7 +13,7 @@ from phpdyno.experiment.common import warm_up as warmup
 from phpdyno.experiment.common.slot import SharedMeters, SlotReading
 from phpdyno.experiment.common.stage import RequestFailed
 from phpdyno.experiment.common.warm_up import Warm, warm_up
-from phpdyno.model.facts import WorkerFacts
+from phpdyno.model.facts import ServerFacts, WorkerFacts
 from phpdyno.model.plan import Metric
 from phpdyno.servers.instance import ArmFailed
 from tests.support.made_up.facts import JIT_ON, NO_OPCACHE, OPCACHE, PLAIN, with_jit
@@ -33,7 +33,7 @@ class FakeInstance:
     """Tells one fact after another, the last for ever, and takes some milliseconds for a
     request."""
 
-    arm = SimpleNamespace(name="fake")
+    arm = SimpleNamespace(name="fake", settings={})
 
     def __init__(self, facts: list[WorkerFacts], request_ms: float, failures: dict[str, int], php_ns: list[int]) -> None:
         self._facts = facts
@@ -204,3 +204,22 @@ def test_what_was_compiled_after_the_warm_up_is_told(warm: WorkerFacts, now: Wor
 def test_a_warm_up_that_came_too_short_waits_for_more_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     once, again = (warmed(monkeypatch, [cached(5)], patience=patience)[0] for patience in (1, 4))
     assert len(again) == len(once) + 3
+
+
+@pytest.mark.parametrize(
+    ("setting", "counts", "lengths", "found"),
+    [
+        ("1", [0, 1, 2], [2, 1], 1),
+        ("1", [0, 0, 2], [2, 1, 1], 2),
+        ("1", [0], [2, 1, 1], 0),
+        ("1", [3, 0], [2], 3),
+        ("0", [0, 1], [2], 0),
+    ],
+)
+def test_targets_are_asked_by_themselves_until_a_kept_connection_shows(
+    monkeypatch: pytest.MonkeyPatch, setting: str, counts: list[int], lengths: list[int], found: int
+) -> None:
+    monkeypatch.setattr(FakeInstance, "arm", SimpleNamespace(name="keeps", settings={"web.fastcgi_keepalive": setting}))
+    facts = [structs.replace(PLAIN, opcache=None, servers=ServerFacts(kept_connections=count)) for count in counts]
+    rounds, warm = warmed(monkeypatch, facts)
+    assert (rounds, warm.facts.servers.kept_connections) == (lengths, found)
