@@ -131,7 +131,7 @@ def test_arms_that_serve_commits_and_settings_of_the_app(shop: Path, tmp_path: P
     index_before = (shop / ".git" / "index").read_bytes()
     treatments = [word for spec in ("source=v1", "source=v2", "app.mode=slow", "app.mode=fast") for word in ("--treatment", spec)]
     answer = phpdyno(
-        "compare", shop, "--control", "source=v3", *treatments, *FEWEST, "--budget", "20s", "--runs", tmp_path / "runs", "--json"
+        "compare", shop, "--control", "source=v3", *treatments, *FEWEST, "--budget", "30s", "--runs", tmp_path / "runs", "--json"
     )
     assert answer.returncode == 0, answer.stderr
     assert row(answer, "source=v1")["kind"] == "regressed", row(answer, "source=v1")

@@ -16,6 +16,7 @@ from phpdyno.experiment.comparison.planning import (
     share_in_blocks,
 )
 from phpdyno.experiment.comparison.schedule import opening_requests
+from phpdyno.journal.records import Calibrated
 from phpdyno.model.plan import Metric
 from phpdyno.stats.comparison.allocation import MIXTURES
 from phpdyno.stats.comparison.sequence import least_blocks
@@ -128,6 +129,12 @@ def enough_s(demand: Demand, *, spent_s: float, share: float) -> int:
     for _ in range(ROUNDS):
         budget_s = math.ceil(SPARE * (spent_s + (calibrating_s(demand, share * budget_s) + blocks_s) / share))
     return budget_s
+
+
+def planned_s(plan: Calibrated, blocks: int, *, share: float) -> float:
+    """Seconds of a run in which so many of the planned blocks are done, with the slots of other
+    lengths that go with them, by a panel that gets `share` of the time."""
+    return blocks * (plan.block_s + plan.overhead_s) / (share_in_blocks(plan.metric) * share)
 
 
 def most_requests(demand: Demand, budget_s: float, left_s: float) -> int:

@@ -9,7 +9,7 @@ from phpdyno.errors import BudgetTooSmall
 from phpdyno.experiment.common.limits.threads import nginx_workers_for, threads_for
 from phpdyno.experiment.common.slot import SharedMeters
 from phpdyno.experiment.common.stage import Stage
-from phpdyno.experiment.comparison.budget import Demand, enough_s, least_s, most_requests
+from phpdyno.experiment.comparison.budget import SPARE, Demand, enough_s, least_s, most_requests, planned_s
 from phpdyno.experiment.comparison.calibration import Calibration, Calibrator
 from phpdyno.experiment.comparison.instance_set import InstanceSet, InstanceSetStart
 from phpdyno.experiment.comparison.judging.room import RoomBesidePhp
@@ -83,8 +83,10 @@ class PanelPlanner:
             most_requests=most,
         ).calibrate(instance_set)
 
-    def _refuse(self, why: str, demand: Demand, spent_s: float) -> NoReturn:
-        enough = enough_s(demand, spent_s=spent_s, share=self.share)
+    def _refuse(self, why: str, demand: Demand, spent_s: float, *, least_s: float = 0.0) -> NoReturn:
+        """`least_s`: what this run would have needed; more than is enough where something held its
+        calibration up."""
+        enough = max(enough_s(demand, spent_s=spent_s, share=self.share), math.ceil(SPARE * least_s))
         raise BudgetTooSmall(f"this budget can decide nothing: {why}", budget_s=self._log.plan.budget_s, enough_s=enough)
 
     def plan(self) -> None:
@@ -104,7 +106,9 @@ class PanelPlanner:
         if plan.blocks < least and not log.plan.trial:
             log.note(plan.note)
             known = replace(self._demand, request_wall_ns=found.request_wall_ns, overhead_s=found.timing.overhead_s)
-            self._refuse(f"{plan.blocks} blocks fit, and no interval is finite before {least}", known, log.spent_s() - found.took_s)
+            why = f"{plan.blocks} blocks fit, and no interval is finite before {least}"
+            needs_s = log.spent_s() + planned_s(plan, least, share=self.share)
+            self._refuse(why, known, log.spent_s() - found.took_s, least_s=needs_s)
         plan = self._with_room(plan, found)
         log.record(plan)
         if not log.plan.trial:

@@ -293,6 +293,17 @@ def test_a_budget_that_holds_too_few_of_the_planned_blocks_is_refused_with_one_t
     assert refused.value.enough_s >= 2
 
 
+def test_the_budget_that_is_named_is_more_than_the_one_that_was_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the calibration took longer than one does, so that less would be enough."""
+    long = MADE.budget_s / 2
+    monkeypatch.setattr(
+        panel_file, "make_plan", lambda *args, **known: structs.replace(make_plan(*args, **known), blocks=2, overhead_s=long)
+    )
+    with running(MADE, tmp_path) as runner, pytest.raises(BudgetTooSmall, match="2 blocks fit") as refused:
+        runner.measure()
+    assert refused.value.enough_s > MADE.budget_s
+
+
 def test_each_metric_is_planned_with_its_part_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wishes: list[PanelGoal] = []
 
