@@ -99,7 +99,7 @@ echo str_repeat('<p>some words of a page</p>', 80), $rare && mt_rand(1, $rare) =
 
 @pytest.mark.parametrize(
     ("rare", "clock"),
-    [("12", "1"), *(pytest.param(rare, clock, marks=pytest.mark.long) for rare, clock in (("12", ""), ("1500", ""), ("1500", "1")))],
+    [("40", "1"), *(pytest.param(rare, clock, marks=pytest.mark.long) for rare, clock in (("12", ""), ("1500", ""), ("1500", "1")))],
 )
 def test_a_treatment_that_answers_wrongly_now_and_then_gets_no_verdict(tmp_path: Path, runs: Path, rare: str, clock: str) -> None:
     """Whatever it saves, and also where much of the page moves by itself."""
@@ -114,7 +114,9 @@ def test_a_treatment_that_answers_wrongly_now_and_then_gets_no_verdict(tmp_path:
     if found["kind"] == "invalid":
         assert found["ratio"] is None
         counted = r"[1-9]\d* of [\d,]+ answers were not the control's \(of its own: 0 of [\d,]+\); first: /: the body differs"
-        assert re.search(counted, found["reason"]), found["reason"]
+        # By chance, two answers that are looked at before the count or after a block are wrong.
+        twice = r"it answers differently from the control( after the block)?: /: the body differs"
+        assert re.search(f"{counted}|{twice}", found["reason"]), found["reason"]
     assert other["kind"] != "invalid", other
     counts = other["answers"]
     assert counts["wrong"] == 0 < counts["masked" if clock else "exact"]
