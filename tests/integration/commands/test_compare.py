@@ -92,19 +92,25 @@ def test_a_setting_that_is_not_at_work_gets_no_number(tmp_path: Path, runs: Path
 RARE = """<?php
 $s = 0; for ($i = 0; $i < (getenv('TURNS') ?: 2000); $i++) { $s += $i % 7; }
 $rare = (int) getenv('RARE');
+$wrong = $rare && mt_rand(1, $rare) === 1;
+if ($every = (int) getenv('EVERY')) {
+    // Never twice in a row, so it is the count that finds it, and not two answers that are looked at by themselves.
+    file_put_contents($counter = ini_get('session.save_path') . '/counter', 'x', FILE_APPEND);
+    $wrong = filesize($counter) % $every === 0;
+}
 echo getenv('CLOCK') ? '<p>at ' . date('H:i:s') . ', token ' . bin2hex(random_bytes(8)) . '</p>' : '';
-echo str_repeat('<p>some words of a page</p>', 80), $rare && mt_rand(1, $rare) === 1 ? '<p>wrung</p>' : '<p>right</p>';
+echo str_repeat('<p>some words of a page</p>', 80), $wrong ? '<p>wrung</p>' : '<p>right</p>';
 """
 
 
 @pytest.mark.parametrize(
     ("rare", "clock"),
-    [("40", "1"), *(pytest.param(rare, clock, marks=pytest.mark.long) for rare, clock in (("12", ""), ("1500", ""), ("1500", "1")))],
+    [("12", "1"), *(pytest.param(rare, clock, marks=pytest.mark.long) for rare, clock in (("12", ""), ("1500", ""), ("1500", "1")))],
 )
 def test_a_treatment_that_answers_wrongly_now_and_then_gets_no_verdict(tmp_path: Path, runs: Path, rare: str, clock: str) -> None:
     """Whatever it saves, and also where much of the page moves by itself."""
     docroot = site(tmp_path / "site", index=RARE)
-    wrong = f"env.TURNS=500;env.RARE={rare}"
+    wrong = f"env.TURNS=500;env.{'RARE' if rare == '1500' else 'EVERY'}={rare}"
     arms = ("--control", f"env.TURNS=2000;env.CLOCK={clock}", "--treatment", wrong, "--treatment", "env.TURNS=501")
     # What is wrong rarely shows in the answers that are asked for before it is called improved.
     answer = compared(docroot, runs, *arms, *FEWEST, "--budget", "60s" if rare == "1500" else "12s", "--seed", "3")
@@ -114,9 +120,7 @@ def test_a_treatment_that_answers_wrongly_now_and_then_gets_no_verdict(tmp_path:
     if found["kind"] == "invalid":
         assert found["ratio"] is None
         counted = r"[1-9]\d* of [\d,]+ answers were not the control's \(of its own: 0 of [\d,]+\); first: /: the body differs"
-        # By chance, two answers that are looked at before the count or after a block are wrong.
-        twice = r"it answers differently from the control( after the block)?: /: the body differs"
-        assert re.search(f"{counted}|{twice}", found["reason"]), found["reason"]
+        assert re.search(counted, found["reason"]), found["reason"]
     assert other["kind"] != "invalid", other
     counts = other["answers"]
     assert counts["wrong"] == 0 < counts["masked" if clock else "exact"]

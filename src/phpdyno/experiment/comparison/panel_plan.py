@@ -83,10 +83,10 @@ class PanelPlanner:
             most_requests=most,
         ).calibrate(instance_set)
 
-    def _refuse(self, why: str, demand: Demand, spent_s: float, *, least_s: float = 0.0) -> NoReturn:
-        """`least_s`: what this run would have needed; more than is enough where something held its
+    def _refuse(self, why: str, demand: Demand, spent_s: float, *, needed_s: float = 0.0) -> NoReturn:
+        """`needed_s`: what this run would have needed; more than is enough where something held its
         calibration up."""
-        enough = max(enough_s(demand, spent_s=spent_s, share=self.share), math.ceil(SPARE * least_s))
+        enough = max(enough_s(demand, spent_s=spent_s, share=self.share), math.ceil(SPARE * needed_s))
         raise BudgetTooSmall(f"this budget can decide nothing: {why}", budget_s=self._log.plan.budget_s, enough_s=enough)
 
     def plan(self) -> None:
@@ -107,8 +107,8 @@ class PanelPlanner:
             log.note(plan.note)
             known = replace(self._demand, request_wall_ns=found.request_wall_ns, overhead_s=found.timing.overhead_s)
             why = f"{plan.blocks} blocks fit, and no interval is finite before {least}"
-            needs_s = log.spent_s() + planned_s(plan, least, share=self.share)
-            self._refuse(why, known, log.spent_s() - found.took_s, least_s=needs_s)
+            needed_s = log.spent_s() + planned_s(plan, least, share=self.share)
+            self._refuse(why, known, log.spent_s() - found.took_s, needed_s=needed_s)
         plan = self._with_room(plan, found)
         log.record(plan)
         if not log.plan.trial:
